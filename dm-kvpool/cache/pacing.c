@@ -21,14 +21,12 @@ static u32 renew_mark(const struct kvp_pool *pool)
 u64 kvp_pacing_dirty(struct kvp_pool *pool)
 {
 	struct kvp_wbuf *w = pool->wbuf;
-	kvp_lsn_t head = kvp_log_head(pool->log);
+	kvp_lsn_t head = kvp_log_head(pool->log), first;
 	u64 dirty = 0;
-	struct kvp_version *first;
 
 	kvp_wbuf_lock_lists(w);
-	first = __kvp_wbuf_oldest(w);
-	if (first && kvp_lsn_before(first->lsn, head))
-		dirty = kvp_lsn_since(head, first->lsn);
+	if (__kvp_wbuf_oldest(w, &first) && kvp_lsn_before(first, head))
+		dirty = kvp_lsn_since(head, first);
 	kvp_wbuf_unlock_lists(w);
 	return dirty ? dirty + kvp_log_reserved(pool->log) : 0;
 }

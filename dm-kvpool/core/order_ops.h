@@ -12,10 +12,12 @@
 
 #include "core/vdev.h"
 
+struct kvp_elevator;
 struct kvp_log_ops;
 struct kvp_rec;
 struct kvp_recovery;
 struct kvp_row_home;
+struct kvp_version;
 struct kvp_wbuf;
 struct list_head;
 
@@ -31,6 +33,8 @@ struct list_head;
  *	releases checkpoint_lock.
  * @pass_on: kvp_wbuf_pass_on(). @kept: the elevator has versions that are kept back.
  * @drop_outlived: drop those of @versions of which a newer one of the block is durable
+ * @drop_older: the elevator learns of @d: drop what it knows of older versions of the block, if @d
+ *	is durable data and the newest
  *
  * Home:
  * @alloc_rows: allocate memory to write rows home, if there are any. Return: false: there is none.
@@ -55,6 +59,7 @@ struct kvp_order_ops {
 	void (*gather)(struct kvp_pool *pool, kvp_lsn_t limit);
 	void (*pass_on)(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, bool kept);
 	void (*drop_outlived)(struct kvp_pool *pool, struct list_head *versions);
+	void (*drop_older)(struct kvp_elevator *e, const struct kvp_version *d);
 
 	bool (*alloc_rows)(struct kvp_pool *pool, bool whole, struct kvp_row_home **rows);
 	bool (*changes)(struct kvp_pool *pool, kvp_block_t block);

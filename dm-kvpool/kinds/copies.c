@@ -15,6 +15,7 @@
 #include "recovery/recovery.h"
 #include "table/table.h"
 #include "work/destage_ops.h"
+#include "work/elevator.h"
 #include "work/resilver.h"
 #include "work/resilver_copy.h"
 #include "work/scrub.h"
@@ -54,6 +55,7 @@ static const struct kvp_order_ops any_order = {
 	.gather = kvp_destage_gather_to_holes,
 	.pass_on = kvp_wbuf_pass_on,
 	.drop_outlived = kvp_destage_drop_outlived,
+	.drop_older = kvp_elevator_drop_older,
 	.alloc_rows = no_rows,
 	.changes = changes,
 	.look_before_copy = kvp_resilver_look_for_newer,

@@ -38,6 +38,10 @@ static void none_is_outlived(struct kvp_pool *pool, struct list_head *versions)
 {
 }
 
+static void none_is_dropped(struct kvp_elevator *e, const struct kvp_version *d)
+{
+}
+
 static bool alloc_rows(struct kvp_pool *pool, bool whole, struct kvp_row_home **rows)
 {
 	*rows = kvp_row_home_alloc(pool, whole);
@@ -69,6 +73,7 @@ static const struct kvp_order_ops order_of_log = {
 	.gather = no_gather,
 	.pass_on = pass_on_data,
 	.drop_outlived = none_is_outlived,
+	.drop_older = none_is_dropped,
 	.alloc_rows = alloc_rows,
 	.changes = no_change,
 	.look_before_copy = nothing_newer,

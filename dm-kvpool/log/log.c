@@ -491,14 +491,13 @@ void kvp_log_no_milestones(struct kvp_log *log)
 
 bool kvp_log_home_mark(struct kvp_log *log, kvp_lsn_t limit, struct kvp_log_mark *mark)
 {
-	struct kvp_version *first;
+	kvp_lsn_t oldest;
 	bool found = false;
 	u32 i;
 
 	kvp_wbuf_lock_lists(log->wbuf);
-	first = __kvp_wbuf_oldest(log->wbuf);
-	if (first)
-		limit = kvp_lsn_first(limit, first->lsn);
+	if (__kvp_wbuf_oldest(log->wbuf, &oldest))
+		limit = kvp_lsn_first(limit, oldest);
 	for (i = 1; i <= min_t(u32, log->nr_milestones, KVP_MILESTONES) && !found; i++) {
 		*mark = log->milestones[(log->nr_milestones - i) % KVP_MILESTONES];
 		found = !kvp_lsn_before(limit, mark->lsn);

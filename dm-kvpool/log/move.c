@@ -64,11 +64,12 @@ static bool all_entries_free(struct kvp_log *log)
 static bool all_home(struct kvp_log *log)
 {
 	struct kvp_log_mark floor = { .lsn = KVP_LSN_MAX };
+	kvp_lsn_t oldest;
 	bool logged;
 
 	/* Look at all lists: some versions may be about to be spilled. */
 	kvp_wbuf_lock_lists(log->wbuf);
-	logged = __kvp_wbuf_oldest(log->wbuf);
+	logged = __kvp_wbuf_oldest(log->wbuf, &oldest);
 	kvp_wbuf_unlock_lists(log->wbuf);
 	kvp_log_floor(log, &floor);
 	/*

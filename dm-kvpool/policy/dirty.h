@@ -5,7 +5,7 @@
 
 #include "format/format.h"
 
-#define KVP_DIRTY_BYTES		128u	/* memory of a struct kvp_version */
+#define KVP_DIRTY_BYTES		24u	/* memory of a record in policy/packed.h, in the mean */
 #define KVP_WBUF_BUCKET_BITS	14	/* of the hash table, at least */
 #define KVP_WBUF_CHAIN		8u	/* blocks of a bucket, if all of a large window is dirty */
 

@@ -34,11 +34,16 @@ static struct hlist_head *bucket_of(struct kvp_wbuf *w, kvp_block_t block)
 	return &w->buckets[bucket_number(w, block)];
 }
 
-static spinlock_t *lock_of_bucket(struct kvp_wbuf *w, u32 bucket)
+static struct kvp_wbuf_lock *locked_of(struct kvp_wbuf *w, u32 bucket)
 {
 	u32 group = bucket >> KVP_WBUF_GROUP_BITS;
 
-	return &w->locks[group & ((1 << KVP_WBUF_LOCK_BITS) - 1)].lock;
+	return &w->locks[group & ((1 << KVP_WBUF_LOCK_BITS) - 1)];
+}
+
+static spinlock_t *lock_of_bucket(struct kvp_wbuf *w, u32 bucket)
+{
+	return &locked_of(w, bucket)->lock;
 }
 
 static spinlock_t *lock_of(struct kvp_wbuf *w, kvp_block_t block)
@@ -83,6 +88,46 @@ static struct hlist_head *older_of(struct kvp_wbuf *w, kvp_block_t block)
 	return &w->older[bucket_number(w, block) & (KVP_WBUF_OLDER - 1)];
 }
 
+/* Make @d the version that record @r stands for, except that it is on no list. */
+static void from_record(const struct kvp_wbuf *w, struct kvp_version *d,
+			const struct kvp_packed_rec *r)
+{
+	memset(d, 0, sizeof(*d));
+	INIT_HLIST_NODE(&d->hash);
+	d->block = r->block;
+	d->count = 1;
+	d->lsn = kvp_packs_lsn(&w->packs, r);
+	d->crc = r->crc;
+	d->payload = r->payload;
+	d->rec = r->rec;
+	d->row = r->row;
+	d->state = KVP_VERSION_LOGGED;
+	d->superseded = r->flags & KVP_PACKED_SUPERSEDED;
+	d->passed = r->flags & KVP_PACKED_PASSED;
+	d->restored = r->flags & KVP_PACKED_RESTORED;
+	d->reserved = r->flags & KVP_PACKED_RESERVED;
+	d->over = d->restored ? KVP_OVER_UNKNOWN : 0;
+}
+
+/* True if @d only stands for a packed version. */
+static bool is_seen(struct kvp_wbuf *w, const struct kvp_version *d)
+{
+	return d == &locked_of(w, bucket_number(w, d->block))->seen;
+}
+
+/* The newest version of @block, if it is packed. */
+static struct kvp_version *__find_packed(struct kvp_wbuf *w, kvp_block_t block)
+{
+	struct kvp_version *seen = &locked_of(w, bucket_number(w, block))->seen;
+	struct kvp_packed_rec r;
+
+	if (!kvp_packs_nr(&w->packs) || !kvp_packs_find(&w->packs, block, &r) ||
+	    (r.flags & KVP_PACKED_SUPERSEDED))
+		return NULL;
+	from_record(w, seen, &r);
+	return seen;
+}
+
 static struct kvp_version *__find(struct kvp_wbuf *w, kvp_block_t block)
 {
 	struct kvp_version *d;
@@ -91,7 +136,7 @@ static struct kvp_version *__find(struct kvp_wbuf *w, kvp_block_t block)
 	hlist_for_each_entry(d, bucket_of(w, block), hash)
 		if (d->block == block)
 			return d;
-	return NULL;
+	return __find_packed(w, block);
 }
 
 /* --- pages ------------------------------------------------------------------------ */
@@ -277,8 +322,8 @@ static void tell_space(struct kvp_wbuf *w)
 
 /* --- the hash table ------------------------------------------------------------------- */
 
-/* kmalloc() takes that much memory for a version. */
-static_assert(sizeof(struct kvp_version) <= KVP_DIRTY_BYTES);
+/* kmalloc() takes that much memory for a version: there is no size between 128 and 192. */
+static_assert(sizeof(struct kvp_version) <= 128);
 
 struct hlist_head *kvp_wbuf_buckets(u32 bits)
 {
@@ -314,6 +359,8 @@ int kvp_wbuf_init(struct kvp_wbuf *w, const struct kvp_wbuf_client *c, u32 limit
 	INIT_LIST_HEAD(&w->logged);
 	INIT_LIST_HEAD(&w->spilled);
 	INIT_LIST_HEAD(&w->elevator);
+	kvp_packs_init(&w->packs);
+	INIT_LIST_HEAD(&w->spare);
 	w->holes = RB_ROOT_CACHED;
 	w->bucket_bits = kvp_wbuf_bucket_bits(window);
 	w->buckets = kvp_wbuf_buckets(w->bucket_bits);
@@ -354,6 +401,9 @@ void kvp_wbuf_exit(struct kvp_wbuf *w)
 	free_all(&w->logged);
 	free_all(&w->spilled);
 	free_all(&w->elevator);
+	kvp_packs_exit(&w->packs);
+	free_all(&w->spare);
+	w->nr_spare = 0;
 	while (w->nr_reserve)
 		__free_page(w->reserve[--w->nr_reserve]);
 	list_for_each_entry_safe(c, next, &w->chunks, all)
@@ -370,17 +420,19 @@ void kvp_wbuf_exit(struct kvp_wbuf *w)
 
 void kvp_wbuf_figures(const struct kvp_wbuf *w, struct kvp_wbuf_figures *f)
 {
-	u32 lone = READ_ONCE(w->nr_lone) + READ_ONCE(w->nr_holes);
+	u32 packed = kvp_packs_nr(&w->packs), lone = READ_ONCE(w->nr_lone);
 
 	f->limit = READ_ONCE(w->limit);
 	f->used = kvp_wbuf_used(w);
-	f->lone = READ_ONCE(w->nr_lone);
+	f->lone = lone;
 	f->live = kvp_wbuf_live(w);
 	f->page_bytes = (u64)READ_ONCE(w->pages) *
 			(KVP_BLOCK_SIZE + sizeof(struct kvp_chunk) / KVP_CHUNK_PAGES);
 	/* kmalloc() has no size between 96 and 128. */
+	lone = lone - min(lone, packed) + READ_ONCE(w->nr_holes) + READ_ONCE(w->nr_spare);
 	f->lone_bytes = (u64)lone * roundup_pow_of_two(sizeof(struct kvp_version)) +
-			((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT);
+			((u64)READ_ONCE(w->nr_reserve) << KVP_BLOCK_SHIFT) +
+			kvp_packs_bytes(&w->packs);
 }
 
 /*
@@ -565,10 +617,28 @@ void kvp_wbuf_set_limit(struct kvp_wbuf *w, u32 limit)
  */
 static void __supersede(struct kvp_wbuf *w, struct kvp_version *old)
 {
+	if (is_seen(w, old)) {
+		kvp_packs_mark(&w->packs, old->block, KVP_PACKED_SUPERSEDED);
+		atomic_dec(&w->nr_live);
+		return;
+	}
 	__leave(w, old);
 	old->superseded = true;
 	if (old->over < KVP_OVER_MOST)
 		hlist_add_head(&old->hash, older_of(w, old->block));
+}
+
+/* The same for a packed version. One that was restored can never be passed (over). */
+static void __pass_packed(struct kvp_wbuf *w, kvp_block_t block)
+{
+	struct kvp_packed_rec r;
+
+	if (!kvp_packs_nr(&w->packs) || !kvp_packs_find(&w->packs, block, &r) ||
+	    !(r.flags & KVP_PACKED_SUPERSEDED) ||
+	    (r.flags & (KVP_PACKED_PASSED | KVP_PACKED_RESTORED)))
+		return;
+	kvp_packs_mark(&w->packs, block, KVP_PACKED_PASSED);
+	atomic_inc(&w->nr_passed);
 }
 
 /*
@@ -581,6 +651,7 @@ static void __pass_older(struct kvp_wbuf *w, const struct kvp_version *d)
 	struct kvp_version *old;
 
 	lockdep_assert_held(lock_of(w, d->block));
+	__pass_packed(w, d->block);
 	hlist_for_each_entry(old, older_of(w, d->block), hash) {
 		if (old->block != d->block || old->seq >= d->seq || old->passed)
 			continue;
@@ -810,6 +881,27 @@ void kvp_wbuf_abandon(struct kvp_wbuf *w, struct list_head *versions)
 	list_splice_init(versions, &w->logged);
 }
 
+static void supersede_one(struct kvp_wbuf *w, kvp_block_t block, u64 seq)
+{
+	struct kvp_version *d;
+
+	spin_lock(lock_of(w, block));
+	d = __find(w, block);
+	if (d && READ_ONCE(d->seq) < seq)
+		__supersede(w, d);
+	spin_unlock(lock_of(w, block));
+}
+
+static void supersede_packed(struct kvp_wbuf *w, kvp_block_t block, kvp_block_t end, u64 seq)
+{
+	struct kvp_packed_rec r;
+
+	while (kvp_packs_next(&w->packs, block, &r) && kvp_block_before(r.block, end)) {
+		supersede_one(w, r.block, seq);
+		block = kvp_block_add(r.block, 1);
+	}
+}
+
 /*
  * Mark the versions in the range as superseded by the hole with @seq. Those still BUFFERED could be
  * forgotten, but stay: only their order before the hole matters. A version that has no place in the
@@ -823,15 +915,12 @@ static void supersede_range(struct kvp_wbuf *w, kvp_block_t block, u32 count, u6
 	u32 i;
 
 	if (count <= 1u << w->bucket_bits) {
-		for (b = block; kvp_block_before(b, end); b = kvp_block_add(b, 1)) {
-			spin_lock(lock_of(w, b));
-			d = __find(w, b);
-			if (d && READ_ONCE(d->seq) < seq)
-				__supersede(w, d);
-			spin_unlock(lock_of(w, b));
-		}
+		for (b = block; kvp_block_before(b, end); b = kvp_block_add(b, 1))
+			supersede_one(w, b, seq);
 		return;
 	}
+	/* Versions may leave the records for the table meanwhile, but not the other way. */
+	supersede_packed(w, block, end, seq);
 	for (i = 0; i < 1u << w->bucket_bits; i++) {
 		spinlock_t *lock = lock_of_bucket(w, i);
 
@@ -940,6 +1029,7 @@ int kvp_wbuf_discard(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *seq)
 	 * table. And it must have its place in the order, so that versions accepted after it stay.
 	 */
 	spin_lock(&w->lock);
+	w->nr_discarding++;
 	__kvp_wbuf_order(w);
 	grown = __grow_hole(w, block, count, seq);
 	/* One hole fits where data does not, since it is only a record. */
@@ -947,6 +1037,8 @@ int kvp_wbuf_discard(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *seq)
 			  (kvp_wbuf_buffered(w) && kvp_wbuf_to_be_committed(w)));
 	if (!grown && !full)
 		__add_hole(w, h, seq);
+	if (full)
+		w->nr_discarding--;
 	spin_unlock(&w->lock);
 	if (grown || full)
 		kfree(h);
@@ -954,6 +1046,9 @@ int kvp_wbuf_discard(struct kvp_wbuf *w, kvp_block_t block, u32 count, u64 *seq)
 		return -EAGAIN;
 	smp_wmb();	/* the hole before versions leave; pairs with kvp_wbuf_any() */
 	supersede_range(w, block, count, *seq);
+	spin_lock(&w->lock);
+	w->nr_discarding--;
+	spin_unlock(&w->lock);
 	return 0;
 }
 
@@ -998,22 +1093,38 @@ bool kvp_wbuf_in_hole(struct kvp_wbuf *w, kvp_block_t block)
 	return any_hole(w, block, 1);
 }
 
+/*
+ * True if one of the blocks has a version. An empty bucket needs no lock: one that arrives now
+ * is concurrent with this caller. A new version is added before the old one leaves. So no bucket
+ * ever looks empty in between. But a packed version is in no bucket, and one that is just being
+ * packed is found only under the lock. @lone: there may be packed ones.
+ */
+static bool any_version(struct kvp_wbuf *w, kvp_block_t block, u32 count, bool lone)
+{
+	kvp_block_t end = kvp_block_add(block, count);
+
+	for (; kvp_block_before(block, end); block = kvp_block_add(block, 1))
+		if ((lone || !hlist_empty(bucket_of(w, block))) && kvp_wbuf_find(w, block)) {
+			kvp_wbuf_unlock(w, block);
+			return true;
+		}
+	return false;
+}
+
 bool kvp_wbuf_any(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 {
-	bool found;
-	kvp_block_t b, end = kvp_block_add(block, count);
+	bool found, lone;
 
-	if (kvp_wbuf_used(w) || READ_ONCE(w->nr_lone))
-		for (b = block; kvp_block_before(b, end); b = kvp_block_add(b, 1))
-			/*
-			 * An empty bucket needs no lock: a version that arrives now is concurrent
-			 * with this caller. A new version is added before the old one leaves. So no
-			 * bucket ever looks empty in between.
-			 */
-			if (!hlist_empty(bucket_of(w, b)) && kvp_wbuf_find(w, b)) {
-				kvp_wbuf_unlock(w, b);
-				return true;
-			}
+	do {
+		lone = READ_ONCE(w->nr_lone);
+		if ((lone || kvp_wbuf_used(w)) && any_version(w, block, count, lone))
+			return true;
+		/*
+		 * A version may have been spilled, and packed, since @lone was read. It is counted
+		 * before it leaves its bucket, and before its page is free.
+		 */
+		smp_rmb();
+	} while (!lone && READ_ONCE(w->nr_lone));
 	smp_rmb();	/* versions before holes; pairs with kvp_wbuf_discard() */
 	found = any_hole(w, block, count);
 	/*
@@ -1122,6 +1233,17 @@ static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 		spin_unlock(lock);
 }
 
+/* Keep @d, which is on a list, for kvp_wbuf_unpack(), unless there are enough. */
+static bool __keep_spare(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	lockdep_assert_held(&w->lock);
+	if (w->nr_spare == KVP_WBUF_SPARE)
+		return false;
+	list_move(&d->list, &w->spare);
+	w->nr_spare++;
+	return true;
+}
+
 static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *lone,
 		     struct list_head *excess)
 {
@@ -1140,6 +1262,8 @@ static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head
 			w->reserve[w->nr_reserve++] = d->page;
 			d->page = NULL;
 		}
+		if (!d->page && __keep_spare(w, d))
+			return;
 	}
 	list_move(&d->list, lone);
 }
@@ -1172,22 +1296,28 @@ void kvp_wbuf_drop(struct kvp_wbuf *w, struct kvp_version *d)
 
 /* --- versions without pages (spill.h) ---------------------------------------------------- */
 
-struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w)
+bool __kvp_wbuf_oldest(struct kvp_wbuf *w, kvp_lsn_t *lsn)
 {
+	struct kvp_version *d;
+	bool packed = kvp_packs_nr(&w->packs);
+
 	lockdep_assert_held(&w->lock);
-	return list_first_entry_or_null(&w->elevator, struct kvp_version, list) ?:
-	       list_first_entry_or_null(&w->spilled, struct kvp_version, list) ?:
-	       list_first_entry_or_null(&w->logged, struct kvp_version, list);
+	d = list_first_entry_or_null(&w->elevator, struct kvp_version, list) ?:
+	    list_first_entry_or_null(&w->spilled, struct kvp_version, list) ?:
+	    list_first_entry_or_null(&w->logged, struct kvp_version, list);
+	*lsn = d ? d->lsn : KVP_LSN_MAX;
+	if (packed)
+		*lsn = kvp_lsn_first(*lsn, kvp_packed_places_oldest(&w->packs.places));
+	return d || packed;
 }
 
 bool kvp_wbuf_waits_below(struct kvp_wbuf *w, kvp_lsn_t lsn)
 {
-	struct kvp_version *d;
+	kvp_lsn_t oldest;
 	bool waits;
 
 	spin_lock(&w->lock);
-	d = __kvp_wbuf_oldest(w);
-	waits = d && kvp_lsn_before(d->lsn, lsn);
+	waits = __kvp_wbuf_oldest(w, &oldest) && kvp_lsn_before(oldest, lsn);
 	spin_unlock(&w->lock);
 	return waits;
 }
@@ -1261,6 +1391,132 @@ bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w)
 	if (!replace_first(w, d, block, p))
 		kfree(p);
 	return true;
+}
+
+/* --- packed versions (packs.h) ------------------------------------------------------------ */
+
+/*
+ * True if @d is plain data, and its record has room for all of it. If intents of its block may be
+ * older, but not home, @over is unknown; also after a recovery, which is written down instead.
+ */
+static bool may_be_packed(const struct kvp_version *d)
+{
+	return !d->page && !d->chunk && !d->hole && !d->zero && !d->intent && !d->outdone &&
+	       d->count == 1 && d->state == KVP_VERSION_LOGGED &&
+	       d->restored == (d->over == KVP_OVER_UNKNOWN) &&
+	       d->payload <= KVP_PACKED_MAX_PAYLOAD && d->rec <= KVP_PACKED_MAX_REC;
+}
+
+/*
+ * Replace @d by a record, if it is the newest version. A discard that is still looking for older
+ * versions may be older than @d: without a seq, it could not tell.
+ */
+static bool __pack(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	struct kvp_packed_rec r = {
+		.block = d->block, .lsn = (u32)kvp_lsn_nr(d->lsn), .crc = d->crc,
+		.payload = d->payload, .rec = (u16)d->rec, .row = d->row,
+		.flags = (d->restored ? KVP_PACKED_RESTORED : 0) |
+			 (d->reserved ? KVP_PACKED_RESERVED : 0),
+	};
+
+	lockdep_assert_held(lock_of(w, d->block));
+	if (d->superseded || d->passed || hlist_unhashed(&d->hash) || w->nr_discarding ||
+	    !__kvp_packs_add(&w->packs, &r, d->lsn))
+		return false;
+	hlist_del_init(&d->hash);
+	if (__keep_spare(w, d))
+		return true;
+	list_del(&d->list);
+	kfree(d);
+	return true;
+}
+
+bool kvp_wbuf_pack(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	spinlock_t *lock = lock_of(w, d->block);
+	bool packed;
+
+	if (!may_be_packed(d))
+		return false;
+	kvp_packs_prepare(&w->packs);
+	spin_lock(lock);
+	spin_lock(&w->lock);
+	packed = __pack(w, d);
+	spin_unlock(&w->lock);
+	spin_unlock(lock);
+	return packed;
+}
+
+/* Memory for a version: new, or else from the reserve. Destage alone takes from that. */
+static struct kvp_version *lone_version(struct kvp_wbuf *w)
+{
+	struct kvp_version *d = kmalloc(sizeof(*d), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+
+	if (d)
+		return d;
+	spin_lock(&w->lock);
+	d = list_first_entry_or_null(&w->spare, struct kvp_version, list);
+	if (d) {
+		list_del(&d->list);
+		w->nr_spare--;
+	}
+	spin_unlock(&w->lock);
+	return d;
+}
+
+/* The whole version enters the table, or the superseded ones, before its record leaves. */
+static void __unpack(struct kvp_wbuf *w, struct kvp_version *d, const struct kvp_packed_rec *r,
+		     struct list_head *to)
+{
+	from_record(w, d, r);
+	if (!d->superseded)
+		hlist_add_head(&d->hash, bucket_of(w, d->block));
+	else if (d->over < KVP_OVER_MOST)
+		hlist_add_head(&d->hash, older_of(w, d->block));
+	spin_lock(&w->lock);
+	__kvp_packs_del(&w->packs, r);
+	w->nr_spilled--;
+	list_add_tail(&d->list, to);
+	spin_unlock(&w->lock);
+}
+
+bool kvp_wbuf_unpack(struct kvp_wbuf *w, kvp_block_t block, struct list_head *to)
+{
+	struct kvp_version *d = lone_version(w);
+	struct kvp_packed_rec r;
+	bool found;
+
+	if (!d)
+		return false;
+	spin_lock(lock_of(w, block));
+	found = !WARN_ON_ONCE(!kvp_packs_find(&w->packs, block, &r));
+	if (found)
+		__unpack(w, d, &r, to);
+	spin_unlock(lock_of(w, block));
+	if (!found)
+		kfree(d);
+	return found;
+}
+
+void kvp_wbuf_drop_packed(struct kvp_wbuf *w, kvp_block_t block)
+{
+	struct kvp_packed_rec r;
+
+	spin_lock(lock_of(w, block));
+	if (!WARN_ON_ONCE(!kvp_packs_find(&w->packs, block, &r))) {
+		if (!(r.flags & KVP_PACKED_SUPERSEDED))
+			atomic_dec(&w->nr_live);
+		if (r.flags & KVP_PACKED_PASSED)
+			atomic_dec(&w->nr_passed);
+		spin_lock(&w->lock);
+		__kvp_packs_del(&w->packs, &r);
+		w->nr_spilled--;
+		WRITE_ONCE(w->nr_lone, w->nr_lone - 1);
+		spin_unlock(&w->lock);
+	}
+	spin_unlock(lock_of(w, block));
+	tell_space(w);
 }
 
 /* --- for destage ------------------------------------------------------------------------- */
@@ -1415,6 +1671,18 @@ void kvp_wbuf_elevator_put(struct kvp_wbuf *w, struct list_head *versions)
 		;
 }
 
+/* Pack the first of @versions, up to one that must stay. */
+static void pack_restored(struct kvp_wbuf *w, struct list_head *versions)
+{
+	struct kvp_version *d, *next;
+
+	list_for_each_entry_safe(d, next, versions, list) {
+		if (!kvp_wbuf_pack(w, d))
+			break;
+		cond_resched();
+	}
+}
+
 u32 kvp_wbuf_restore(struct kvp_wbuf *w, struct list_head *versions)
 {
 	struct kvp_version *d;
@@ -1429,11 +1697,35 @@ u32 kvp_wbuf_restore(struct kvp_wbuf *w, struct list_head *versions)
 	}
 	spin_lock(&w->lock);
 	w->seq += n;
-	list_splice_tail_init(versions, &w->spilled);
 	w->nr_spilled += n;
 	w->nr_lone += n;
 	spin_unlock(&w->lock);
+	pack_restored(w, versions);
+	/* If memory was short, the rest come after those that are packed. */
+	spin_lock(&w->lock);
+	list_splice_tail_init(versions, &w->spilled);
+	spin_unlock(&w->lock);
 	return n;
+}
+
+/* Fill the reserve of kvp_wbuf_unpack(). */
+static bool reserve_versions(struct kvp_wbuf *w)
+{
+	bool full = false;
+
+	while (!full) {
+		struct kvp_version *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+		if (!d)
+			return false;
+		INIT_LIST_HEAD(&d->list);
+		spin_lock(&w->lock);
+		full = !__keep_spare(w, d);
+		spin_unlock(&w->lock);
+		if (full)
+			kfree(d);
+	}
+	return true;
 }
 
 bool kvp_wbuf_reserve(struct kvp_wbuf *w)
@@ -1445,7 +1737,7 @@ bool kvp_wbuf_reserve(struct kvp_wbuf *w)
 			return false;
 		w->reserve[w->nr_reserve++] = page;
 	}
-	return true;
+	return reserve_versions(w);
 }
 
 struct page *kvp_wbuf_lone_page(struct kvp_wbuf *w)

@@ -13,7 +13,8 @@
  *              makes a new version
  *   LOGGED     on wbuf->logged, in log order; the record is durable. The oldest of these may be on
  *              wbuf->spilled instead, and have no page (spill.h). The oldest of the spilled ones
- *              may be on wbuf->elevator, which destage takes by address
+ *              may be on wbuf->elevator, which destage takes by address. Of most of these only
+ *              a record of 16 bytes is in memory: they are packed (packs.h)
  *   HOMING     taken by destage or a direct worker
  *
  * A discard is a version without a page: a hole of one or more blocks. Pending discards are also in
@@ -33,8 +34,9 @@
  * kvp_wbuf_any() or kvp_wbuf_find(). log/ takes buffered versions, destage takes logged ones, and
  * kvp_wbuf_drop() ends a version.
  *
- * Locks: the lock of a bucket, then that of a shelf, then wbuf->lock for all lists. Each shard of
- * the RAM cache has a lock of its own. The comment at a field names the lock of the field.
+ * Locks: the lock of a bucket, then that of a shelf, then wbuf->lock for all lists, then that of a
+ * shelf of packed versions. Each shard of the RAM cache has a lock of its own. The comment at a
+ * field names the lock of the field.
  */
 #ifndef KVP_WBUF_H
 #define KVP_WBUF_H
@@ -50,6 +52,7 @@
 
 #include "format/format.h"
 #include "policy/dirty.h"
+#include "ram/packs.h"
 #include "ram/pending.h"
 
 struct kvp_log_at;
@@ -74,7 +77,8 @@ enum kvp_version_state {
  * @crc: sum, from COMMITTING on
  * @by_block: in the tree of the elevator (work/elevator.h), while it is on wbuf->elevator
  * @seq: order of acceptance, given when it is put on the buffered list, by wbuf->lock. Before that
- *	it is KVP_SEQ_LATER, and 0 while its first write goes on; both by the bucket's lock
+ *	it is KVP_SEQ_LATER, and 0 while its first write goes on; both by the bucket's lock. It is 0
+ *	again once it was packed: then all discards and intents of its block are newer
  * @lsn: of the entry that has its record
  * @rec: number of the record in that entry
  * @payload: if its record is data: the contents lie this many blocks behind @lsn
@@ -190,6 +194,7 @@ struct kvp_chunk {
 };
 
 #define KVP_WBUF_RESERVE	32u	/* pages */
+#define KVP_WBUF_SPARE		64u	/* versions */
 
 #define KVP_WBUF_GROUP_BITS	4	/* neighbouring blocks under one lock */
 #define KVP_WBUF_LOCK_BITS	8
@@ -209,9 +214,14 @@ struct kvp_wbuf_shelf {
 	struct kvp_version *pages[KVP_WBUF_SHELF_PAGES];
 } ____cacheline_aligned_in_smp;
 
-/* Lock order: a bucket's lock, then a shelf's, then wbuf->lock. */
+/*
+ * Lock order: a bucket's lock, then a shelf's, then wbuf->lock, then that of a packed shelf.
+ *
+ * @seen: stands for a packed version that was found, while the lock is held. It is only read.
+ */
 struct kvp_wbuf_lock {
 	spinlock_t lock;
+	struct kvp_version seen;
 } ____cacheline_aligned_in_smp;
 
 /*
@@ -261,6 +271,10 @@ struct kvp_wbuf {
 	/* spilled versions, logged before all of @logged; most have no page */
 	struct list_head spilled;
 	struct list_head elevator;	/* logged before all of @spilled; only destage changes it */
+	struct kvp_packs packs;		/* logged before all of @spilled, too; see packs.h */
+	u32 nr_discarding;		/* discards that have a seq, and still look for versions */
+	struct list_head spare;		/* versions for packed ones that must be taken */
+	u32 nr_spare;
 	struct rb_root_cached holes;	/* pending discards, by address */
 	struct kvp_pending *pending;	/* their ranges; read without the lock */
 	u64 seq;			/* the last one given */
@@ -274,8 +288,9 @@ struct kvp_wbuf {
 	u32 commit_limit;
 	u32 renew_limit;		/* the same for renewed versions; set by the log */
 	u32 nr_logged;
-	u32 nr_spilled;			/* on @spilled and @elevator */
-	u32 nr_lone;			/* versions with memory of their own, without discards */
+	u32 nr_spilled;			/* on @spilled and @elevator, and in @packs */
+	/* versions with memory of their own, and packed ones; without discards */
+	u32 nr_lone;
 	u32 nr_reserve;
 	struct page *reserve[KVP_WBUF_RESERVE];	/* for lone versions that must go home */
 	u32 nr_holes;			/* read without the lock: see __add_hole() */
@@ -412,6 +427,12 @@ static inline u32 kvp_wbuf_paged(const struct kvp_wbuf *w)
 static inline u32 kvp_wbuf_buffered(const struct kvp_wbuf *w)
 {
 	return (u32)atomic_read(&w->nr_buffered);
+}
+
+/** kvp_wbuf_nr_spilled() - number of versions and discards that are spilled */
+static inline u32 kvp_wbuf_nr_spilled(const struct kvp_wbuf *w)
+{
+	return READ_ONCE(w->nr_spilled);
 }
 
 /** kvp_wbuf_commit_limit() - number of buffered versions that the log has space for */
@@ -571,19 +592,26 @@ static inline u32 kvp_wbuf_nr_logged(const struct kvp_wbuf *w)
 	return READ_ONCE(w->nr_logged) + READ_ONCE(w->nr_spilled);
 }
 
-/** kvp_version_after() - true if @a comes after @b in the log. Both are LOGGED. */
+/**
+ * kvp_version_after() - true if @a comes after @b in the log. Both are LOGGED. A version that was
+ * packed has no seq, so the number of the record counts.
+ */
 static inline bool kvp_version_after(const struct kvp_version *a, const struct kvp_version *b)
 {
-	return a->lsn != b->lsn ? kvp_lsn_before(b->lsn, a->lsn) : a->seq > b->seq;
+	return a->lsn != b->lsn ? kvp_lsn_before(b->lsn, a->lsn) : a->rec > b->rec;
 }
 
 /**
- * __kvp_wbuf_oldest() - the oldest version that waits for destage, or NULL. Caller holds the lists.
+ * __kvp_wbuf_oldest() - true if a version waits for destage; then *@lsn is its place, or a little
+ * below that of the oldest: places of packed versions are known about
+ *
+ * No version that waits lies below *@lsn. Caller holds the lists.
  */
-struct kvp_version *__kvp_wbuf_oldest(struct kvp_wbuf *w);
+bool __kvp_wbuf_oldest(struct kvp_wbuf *w, kvp_lsn_t *lsn);
 
 /**
- * kvp_wbuf_waits_below() - true if a version below @lsn waits for destage
+ * kvp_wbuf_waits_below() - true if a version below @lsn waits for destage; it may be true if one
+ * waits right behind @lsn
  *
  * Versions that a round of destage has taken do not count: the caller keeps rounds away. Context:
  * process.
@@ -608,7 +636,7 @@ static inline bool kvp_wbuf_spill_failed(const struct kvp_wbuf *w)
  * kvp_wbuf_restore() - add versions that a recovery found in the log, as spilled ones
  * @versions: the newest of each block, in log order, from kzalloc(), LOGGED; emptied
  *
- * Return: how many. Context: the buffer is not in use yet.
+ * They are packed. Return: how many. Context: the buffer is not in use yet.
  */
 u32 kvp_wbuf_restore(struct kvp_wbuf *w, struct list_head *versions);
 
@@ -705,6 +733,74 @@ static inline struct kvp_version *kvp_wbuf_elevator_next(struct kvp_wbuf *w, str
 
 	return at == &w->elevator ? NULL : list_entry(at, struct kvp_version, list);
 }
+
+/**
+ * kvp_wbuf_pack() - keep only a record of @d, which is on @elevator, if it is plain data, and the
+ * only version of its block (packs.h)
+ *
+ * The caller has made sure that no older version is on @elevator. @d is freed then. Return: false:
+ * it stays as it is. Context: destage alone; does not wait.
+ */
+bool kvp_wbuf_pack(struct kvp_wbuf *w, struct kvp_version *d);
+
+/** kvp_wbuf_nr_packed() - number of packed versions. Context: any. */
+static inline u32 kvp_wbuf_nr_packed(const struct kvp_wbuf *w)
+{
+	return kvp_packs_nr(&w->packs);
+}
+
+/**
+ * kvp_wbuf_unpack() - make the packed version of @block a whole one again, and add it to @to
+ *
+ * It is as it was, with its place in the log, and with what happened to it since. It does not count
+ * as spilled on @to. Return: false: there is no memory. Context: destage alone; does not wait.
+ */
+bool __must_check kvp_wbuf_unpack(struct kvp_wbuf *w, kvp_block_t block, struct list_head *to);
+
+/*
+ * What destage asks of packed versions. Only destage adds to them, and takes away. Context: destage
+ * alone.
+ */
+
+/** kvp_wbuf_find_packed() - kvp_packs_find() */
+static inline bool kvp_wbuf_find_packed(struct kvp_wbuf *w, kvp_block_t block,
+					struct kvp_packed_rec *r)
+{
+	return kvp_packs_find(&w->packs, block, r);
+}
+
+/** kvp_wbuf_next_packed() - kvp_packs_next() */
+static inline bool kvp_wbuf_next_packed(struct kvp_wbuf *w, kvp_block_t from,
+					struct kvp_packed_rec *r)
+{
+	return kvp_packs_next(&w->packs, from, r);
+}
+
+/** kvp_wbuf_collect_packed() - kvp_packs_collect() */
+static inline bool kvp_wbuf_collect_packed(struct kvp_wbuf *w, struct kvp_packs_walk *walk,
+					   kvp_block_t *blocks, u32 max, u32 *n)
+{
+	return kvp_packs_collect(&w->packs, walk, blocks, max, n);
+}
+
+/** kvp_wbuf_oldest_packed() - kvp_packed_places_oldest() */
+static inline kvp_lsn_t kvp_wbuf_oldest_packed(const struct kvp_wbuf *w)
+{
+	return kvp_packed_places_oldest(&w->packs.places);
+}
+
+/** kvp_wbuf_packed_part() - kvp_packed_places_part() */
+static inline kvp_lsn_t kvp_wbuf_packed_part(const struct kvp_wbuf *w, u32 n)
+{
+	return kvp_packed_places_part(&w->packs.places, n);
+}
+
+/**
+ * kvp_wbuf_drop_packed() - drop the packed version of @block, as kvp_wbuf_drop() does
+ *
+ * Context: destage alone.
+ */
+void kvp_wbuf_drop_packed(struct kvp_wbuf *w, kvp_block_t block);
 
 /**
  * __kvp_wbuf_first_beyond_elevator() - the first version that is not on @elevator, or NULL

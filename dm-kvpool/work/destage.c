@@ -58,6 +58,7 @@
 /* in a pool with a cache, where each may need a page on the way home */
 #define MAX_RELOADED	2048
 #define MIN_ROUND	128
+#define PACK_AT_ONCE	1024	/* versions */
 #define ROUND_JIFFIES	HZ
 /* requests to a leg; only between rounds the elevator learns of new versions */
 #define MIN_RUNS	32
@@ -307,10 +308,32 @@ static unsigned long round_delay(struct kvp_pool *pool)
 	return destage_pressed(pool) ? 0 : ops(pool)->delay(pool);
 }
 
-/* Jiffies until the next round or renewal, or until versions must be spilled. */
+/* Spilled versions that the elevator does not know yet, about. */
+static u32 unknown(const struct kvp_pool *pool)
+{
+	u32 known = kvp_elevator_nr(&pool->destage->elevator);
+	u32 spilled = kvp_wbuf_nr_spilled(pool->wbuf);
+
+	return spilled - min(spilled, known);
+}
+
+/*
+ * True if many versions were spilled since the elevator learned last. It packs what it learns of,
+ * and only what is packed takes little memory: that must not wait for a round.
+ */
+static bool pack_wanted(const struct kvp_pool *pool)
+{
+	return kvp_log_spills(pool->log) &&
+	       unknown(pool) > READ_ONCE(pool->destage->unknown) + PACK_AT_ONCE;
+}
+
+/*
+ * Jiffies until the next round or renewal, or until versions must be spilled, or should be packed.
+ */
 static unsigned long destage_delay(struct kvp_pool *pool)
 {
-	return renewal_wanted(pool) || spill_wanted(pool) ? 0 : round_delay(pool);
+	return renewal_wanted(pool) || spill_wanted(pool) || pack_wanted(pool) ?
+	       0 : round_delay(pool);
 }
 
 static bool destage_wanted(struct kvp_pool *pool)
@@ -347,7 +370,7 @@ static u32 round_versions(struct kvp_pool *pool)
 	 * Without a cache, versions of the elevator have pages. The number of requests limits the
 	 * round.
 	 */
-	if (pool->destage->elevator.nr && !cache)
+	if (kvp_elevator_nr(&pool->destage->elevator) && !cache)
 		return MAX_ROUND;
 
 	n = ops(pool)->round(pool, n);
@@ -433,7 +456,7 @@ static void take_holes(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	struct kvp_version *d;
 	LIST_HEAD(covered);
 
-	if (pool->destage->elevator.nr > pool->vdevs.order->most_passed)
+	if (kvp_elevator_nr(&pool->destage->elevator) > pool->vdevs.order->most_passed)
 		return;
 	if (holes_rest(pool)) {
 		pool->destage->kept = true;
@@ -466,7 +489,7 @@ bool kvp_destage_legs_seek(const struct kvp_pool *pool)
 /* Disks that seek, and short bursts, take versions by address. */
 static bool by_address(const struct kvp_pool *pool)
 {
-	return !pool->destage->elevator.nr &&
+	return !kvp_elevator_nr(&pool->destage->elevator) &&
 	       (kvp_burst_is_short(&pool->destage->burst) || kvp_destage_legs_seek(pool));
 }
 
@@ -492,6 +515,15 @@ static void pass_on(struct kvp_pool *pool, kvp_lsn_t limit)
 				   pool->destage->kept);
 }
 
+/* Let the elevator learn of versions below @limit. Returns true if there may be more. */
+static bool learn(struct kvp_pool *pool, kvp_lsn_t limit)
+{
+	bool more = kvp_elevator_gather(&pool->destage->elevator, limit);
+
+	WRITE_ONCE(pool->destage->unknown, more ? 0 : unknown(pool));
+	return more;
+}
+
 static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 {
 	INIT_LIST_HEAD(&r->data);
@@ -501,7 +533,7 @@ static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	r->next = (struct kvp_log_at){ limit, 0 };
 	r->by_address = false;
 	pass_on(pool, limit);
-	kvp_elevator_gather(&pool->destage->elevator, limit);
+	learn(pool, limit);
 	if (kvp_destage_many_passed(pool))
 		kvp_destage_drop_passed(pool);
 	take_holes(pool, limit, r);
@@ -513,7 +545,7 @@ static void take_versions(struct kvp_pool *pool, kvp_lsn_t limit, struct round *
 	struct kvp_version *d;
 
 	begin_round(pool, limit, r);
-	r->by_address = !r->nr && pool->destage->elevator.nr;
+	r->by_address = !r->nr && kvp_elevator_nr(&pool->destage->elevator);
 	if (r->by_address)
 		r->nr = kvp_elevator_take(&pool->destage->elevator, round_versions(pool),
 					  elevator_runs(pool), &r->data, &r->next);
@@ -706,11 +738,13 @@ static void note_vain(struct kvp_destage *dg, const struct round *r)
  */
 static bool only_kept(const struct kvp_destage *dg)
 {
+	u32 nr = kvp_elevator_nr(&dg->elevator);
+
 	/*
 	 * The count exceeds all versions. So a round has begun since, and the elevator has the new
 	 * ones.
 	 */
-	return dg->kept && dg->elevator.nr && dg->in_vain > dg->elevator.nr;
+	return dg->kept && nr && dg->in_vain > nr;
 }
 
 /* Steps 3 to 6. Write a round of versions below @limit home. */
@@ -725,7 +759,7 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	take_versions(pool, limit, &r);
 	*taken = r.nr;
 	if (!r.nr)
-		return 0;
+		return r.by_address && dg->elevator.short_of_memory ? -ENOMEM : 0;
 	kvp_trace_destage(pool, r.nr);
 	kvp_speed_begin(pool, r.nr);
 	ret = apply_holes(pool, &r.holes);
@@ -980,11 +1014,27 @@ static void spill_first(struct kvp_pool *pool)
 		cond_resched();
 }
 
+/* Let the elevator learn of the versions that are spilled, up to a discard. */
+static void pack_spilled(struct kvp_pool *pool)
+{
+	struct kvp_log_mark mark;
+	bool more = true;
+
+	while (more && !kvp_destage_stops(pool->destage)) {
+		mutex_lock(&pool->checkpoint_lock);
+		current_mark(pool, &mark);
+		more = learn(pool, mark.lsn);
+		mutex_unlock(&pool->checkpoint_lock);
+	}
+}
+
 static int destage_some(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark;
 
 	spill_first(pool);
+	if (pack_wanted(pool))
+		pack_spilled(pool);
 	if (round_delay(pool))
 		return 0;
 	current_mark(pool, &mark);
@@ -1384,13 +1434,14 @@ int kvp_destage_order(struct kvp_pool *pool)
 int kvp_destage_last_tail(struct kvp_pool *pool)
 {
 	struct kvp_log_mark mark, floor;
+	kvp_lsn_t oldest;
 	bool moves;
 	int ret = 0;
 
 	mutex_lock(&pool->checkpoint_lock);
 	current_mark(pool, &floor);
 	kvp_wbuf_lock_lists(pool->wbuf);
-	moves = !__kvp_wbuf_oldest(pool->wbuf);
+	moves = !__kvp_wbuf_oldest(pool->wbuf, &oldest);
 	kvp_wbuf_unlock_lists(pool->wbuf);
 	mark = floor;
 	if (!moves)

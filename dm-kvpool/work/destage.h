@@ -58,6 +58,7 @@ struct kvp_destage {
 	struct kvp_home *home;
 	/* the spilled versions that the elevator knows by address */
 	struct kvp_elevator elevator;
+	u32 unknown;			/* versions that it could not learn of the last time */
 	struct kvp_renew renew;
 	/* calls that wait until all is home: no block is renewed meanwhile */
 	atomic_t orders;

@@ -8,6 +8,10 @@
  * found. They are also here, by block. Of two versions of a block, or of a stripe, the older one
  * never goes home after the newer one: all versions that the elevator does not know are newer than
  * all that it knows.
+ *
+ * Most of them are plain data, and alone of their block. The buffer keeps only a record of each of
+ * those: they are packed (ram/packs.h). The elevator walks over them by address, and makes each
+ * whole again when it takes it. A packed version is older than all others of its block.
  */
 #ifndef KVP_ELEVATOR_H
 #define KVP_ELEVATOR_H
@@ -17,12 +21,12 @@
 #include <linux/types.h>
 
 #include "format/format.h"
+#include "ram/wbuf.h"
 
 struct kvp_spell;
 struct kvp_vdevs;
 struct kvp_version;
 struct kvp_log_at;
-struct kvp_wbuf;
 
 /**
  * struct kvp_elevator - versions by block; by pool->checkpoint_lock. It knows no pool
@@ -31,7 +35,8 @@ struct kvp_wbuf;
  * @spell: of the worker that calls: how long it has had its processor
  * @known: the versions, linked by by_block; those of one block in log order
  * @hand: block where the elevator goes on; versions below it wait until it begins again
- * @nr: number of versions in @known
+ * @nr: number of versions in @known; packed ones do not count
+ * @short_of_memory: a packed version could not be taken for lack of memory
  * @part: number of versions that are gathered at a time; only tests change it
  */
 struct kvp_elevator {
@@ -41,7 +46,14 @@ struct kvp_elevator {
 	struct rb_root known;
 	kvp_block_t hand;
 	u32 nr, part;
+	bool short_of_memory;
 };
+
+/** kvp_elevator_nr() - number of versions that the elevator knows, packed or not. Any context. */
+static inline u32 kvp_elevator_nr(const struct kvp_elevator *e)
+{
+	return READ_ONCE(e->nr) + kvp_wbuf_nr_packed(e->wbuf);
+}
 
 /**
  * kvp_elevator_init() - begin without versions, at block 0
@@ -62,6 +74,14 @@ void kvp_elevator_init(struct kvp_elevator *e, struct kvp_wbuf *w, struct kvp_vd
 bool kvp_elevator_gather(struct kvp_elevator *e, kvp_lsn_t limit);
 
 /**
+ * kvp_elevator_drop_older() - kvp_order_ops.drop_older(), without parity
+ *
+ * @d is durable, and holds the tail. So the older versions are outlived (R2). With parity they
+ * count for their rows, and stay until their turn comes. Context: as for kvp_elevator_gather().
+ */
+void kvp_elevator_drop_older(struct kvp_elevator *e, const struct kvp_version *d);
+
+/**
  * kvp_elevator_take() - take the next versions by address
  * @max: about how many versions
  * @runs: about how many requests to each leg
@@ -70,8 +90,8 @@ bool kvp_elevator_gather(struct kvp_elevator *e, kvp_lsn_t limit);
  *	that it does not know, if that is lower. No version below @end stays in the rows of those
  *	taken
  *
- * All versions of a block, or of a stripe, are taken together. Return: how many were taken.
- * Context: caller holds pool->checkpoint_lock; may sleep.
+ * All versions of a block, or of a stripe, are taken together. Return: how many were taken; fewer,
+ * or none, with @e->short_of_memory set. Context: caller holds pool->checkpoint_lock; may sleep.
  */
 u32 kvp_elevator_take(struct kvp_elevator *e, u32 max, u32 runs, struct list_head *to,
 		      struct kvp_log_at *end);
@@ -88,7 +108,8 @@ void kvp_elevator_put_back(struct kvp_elevator *e, struct list_head *versions, b
 /**
  * kvp_elevator_drop() - drop versions that a discard covers, which is newer than all known versions
  * @hole: durable, in a pool without parity
- * @to: receives the versions, by address, behind those that it has. They must not go home any more
+ * @to: receives the versions, by address, behind those that it has. They must not go home any
+ *	more. Packed ones are dropped at once
  *
  * Looks only at the covered versions. Context: caller holds pool->checkpoint_lock; may sleep.
  */
@@ -98,7 +119,7 @@ void kvp_elevator_drop(struct kvp_elevator *e, const struct kvp_version *hole,
 /**
  * kvp_elevator_take_passed() - take all versions that streams have passed. They must not go home
  * any more
- * @to: receives them, behind those that it has
+ * @to: receives them, behind those that it has. Packed ones are dropped at once
  *
  * Context: caller holds pool->checkpoint_lock; may sleep.
  */
@@ -123,7 +144,8 @@ struct kvp_elevator_look {
 /**
  * kvp_elevator_look() - look at the oldest versions that the elevator knows; fills in @look
  *
- * Stops after KVP_ELEVATOR_PENDING pending versions. Only in a pool without parity: with parity,
+ * Packed versions at the tail are made whole first, some at a time. Stops after
+ * KVP_ELEVATOR_PENDING pending versions. Only in a pool without parity: with parity,
  * outlived versions count for the rows. Context: the destage worker, under checkpoint_lock.
  */
 #define KVP_ELEVATOR_PENDING	1024u

@@ -447,13 +447,18 @@ static void a_window_is_checked(struct kunit *test)
 /* Chains must stay short on a cache; elsewhere the size is as before. */
 static void the_hash_table_grows_with_the_window(struct kunit *test)
 {
+	struct kvp_geometry g = {};
+	struct kvp_why why = {};
+
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(0), 14);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 14), 14);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 17), 14);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits((1 << 17) + 1), 15);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 18), 15);
 	KUNIT_EXPECT_EQ(test, kvp_wbuf_bucket_bits(1 << 24), 21);
-	KUNIT_EXPECT_EQ(test, kvp_dirty_ram(1 << 24), (2ull << 30) + (16 << 20));
+	KUNIT_ASSERT_EQ(test, kvp_layout_cache(KVP_VDEV_CACHE, 2, 128 * GIB_BLOCKS, &g, &why), 0);
+	g.log_window = 1 << 24;
+	KUNIT_EXPECT_EQ(test, kvp_dirty_ram(&g), (384ull << 20) + (16 << 20));
 }
 
 /* Legs of more than 16 TiB have more rows than 32 bits count. */

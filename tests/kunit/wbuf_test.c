@@ -23,6 +23,7 @@ static struct page *scarce_alloc_pages(gfp_t gfp, unsigned int order)
 #define alloc_pages(gfp, order)	scarce_alloc_pages(gfp, order)
 #define alloc_page(gfp)		scarce_alloc_pages(gfp, 0)
 
+#include "ram/packs.c"
 #include "ram/pending.c"
 #include "ram/wbuf.c"
 

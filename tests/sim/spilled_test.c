@@ -54,7 +54,9 @@ static void check_order(struct kvp_pool *pool)
 		&pool->wbuf->elevator, &pool->wbuf->spilled, &pool->wbuf->logged
 	};
 	struct kvp_version *d, *before = NULL, *first = NULL;
+	struct kvp_packed_rec r;
 	struct kvp_log_mark mark;
+	u64 from, oldest;
 	u32 i;
 
 	spin_lock(&pool->wbuf->lock);
@@ -66,8 +68,11 @@ static void check_order(struct kvp_pool *pool)
 			first = first ?: d;
 		}
 	spin_unlock(&pool->wbuf->lock);
-	if (first && (first->lsn < pool->log->tail ||
-		      (kvp_log_home_mark(pool->log, ~0ull, &mark) && mark.lsn > first->lsn)))
+	oldest = first ? first->lsn : ~0ull;
+	for (from = 0; kvp_packs_next(&pool->wbuf->packs, from, &r); from = r.block + 1)
+		oldest = min(oldest, kvp_packs_lsn(&pool->wbuf->packs, &r));
+	if (oldest != ~0ull && (oldest < pool->log->tail ||
+		      (kvp_log_home_mark(pool->log, ~0ull, &mark) && mark.lsn > oldest)))
 		sim_fail("the tail has passed versions that are not home, or may");
 }
 
@@ -698,6 +703,157 @@ static void silent_by_address(struct script *s)
 	host_stop(&s->host);
 }
 
+/* --- packed versions ------------------------------------------------------------------------- */
+
+/* Write versions, and let the elevator learn of them. No round is due. */
+static void pack(struct script *s, u64 first, u32 count)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	WRITE_ONCE(pool->destage->next, jiffies + 600 * HZ);
+	host_write_each(&s->host, first, count);
+	mutex_lock(&pool->checkpoint_lock);
+	kvp_elevator_gather(&pool->destage->elevator, kvp_log_durable(pool->log));
+	mutex_unlock(&pool->checkpoint_lock);
+	check_elevator(pool);
+}
+
+static bool is_packed(struct kvp_pool *pool, u64 block, u8 flags)
+{
+	struct kvp_packed_rec r;
+
+	return kvp_packs_find(&pool->wbuf->packs, block, &r) &&
+	       (r.flags & ~KVP_PACKED_RESERVED) == flags;
+}
+
+static void pack_most(struct script *s)
+{
+	pack(s, FIRST, COUNT);
+	if (kvp_wbuf_nr_packed(s->host.pool->wbuf) < COUNT - BUFFER)
+		sim_fail("%u of %u versions are packed: the case was not set up",
+			 kvp_wbuf_nr_packed(s->host.pool->wbuf), COUNT);
+}
+
+/* A newer version, or a discard, leaves the record until it is durable. */
+static void packed_and_overwritten(struct script *s)
+{
+	struct kvp_wbuf *w = s->host.pool->wbuf;
+	u32 i, live;
+
+	pack_most(s);
+	live = kvp_wbuf_live(w);
+	for (i = 0; i < 3 * 8; i += 3) {
+		host_write(&s->host, FIRST + i, 1, false);
+		if (!is_packed(s->host.pool, FIRST + i, KVP_PACKED_SUPERSEDED))
+			sim_fail("block %u is only in RAM", FIRST + i);
+	}
+	if (kvp_wbuf_live(w) != live)
+		sim_fail("%u blocks are dirty, not %u", kvp_wbuf_live(w), live);
+	host_discard(&s->host, FIRST + 31, 5);
+	for (i = 0; i < 5; i++)
+		if (!is_packed(s->host.pool, FIRST + 31 + i, KVP_PACKED_SUPERSEDED))
+			sim_fail("nothing holds the tail for block %u", FIRST + 31 + i);
+	if (kvp_wbuf_live(w) != live - 5)
+		sim_fail("%u blocks are dirty, not %u", kvp_wbuf_live(w), live - 5);
+	check_elevator(s->host.pool);
+	host_read_each(&s->host, FIRST, COUNT);
+	/* The next life must find all of it. */
+	host_flush(&s->host);
+}
+
+/* Nothing of that is lost, or comes back, on the way home. */
+static void packed_go_home(struct script *s)
+{
+	packed_and_overwritten(s);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
+	host_destage(&s->host);
+	host_sleep(50);
+	read_spilled(s);
+	write_all_home(s);
+	if (kvp_wbuf_nr_packed(s->host.pool->wbuf))
+		sim_fail("some are still packed");
+	host_read_each(&s->host, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* Blocks that are written again and again take no more than a record each, without parity. */
+static void packed_again(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	pack_most(s);
+	pack(s, FIRST, COUNT);
+	for (i = 0; i < COUNT - BUFFER; i++)
+		if (!is_packed(pool, FIRST + i, 0))
+			sim_fail("block %u is not packed again", FIRST + i);
+	/* Some were overwritten while they had pages. */
+	if (pool->destage->elevator.nr > BUFFER)
+		sim_fail("%u old versions are kept", pool->destage->elevator.nr);
+	if (kvp_wbuf_live(pool->wbuf) != COUNT || pool->wbuf->nr_lone > COUNT + BUFFER)
+		sim_fail("%u blocks are dirty, and %u versions have no page",
+			 kvp_wbuf_live(pool->wbuf), pool->wbuf->nr_lone);
+	host_read_each(&s->host, FIRST, COUNT);
+}
+
+/* Versions that were overwritten before the elevator learned of them. */
+static void overwritten_and_packed(struct script *s)
+{
+	u32 i;
+
+	WRITE_ONCE(s->host.pool->destage->next, jiffies + 600 * HZ);
+	host_write_each(&s->host, FIRST, COUNT);
+	host_write_each(&s->host, FIRST + 8, COUNT / 4);
+	/* The newer ones of these still have pages. */
+	host_write_each(&s->host, FIRST, 4);
+	pack(s, FIRST, 0);
+	for (i = 0; i < 4; i++)
+		if (is_packed(s->host.pool, FIRST + i, 0))
+			sim_fail("block %u has two newest versions", FIRST + i);
+	host_read_each(&s->host, FIRST, COUNT);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
+	host_destage(&s->host);
+	host_sleep(50);
+	read_spilled(s);
+	write_all_home(s);
+	host_read_each(&s->host, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* While there is no memory, packed versions go home with what is kept for them (R24). */
+static void packed_without_memory(struct script *s)
+{
+	struct kvp_wbuf *w = s->host.pool->wbuf;
+	u32 i;
+
+	host_write_each(&s->host, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	pack_most(s);
+	sim_memory_short = 1000;
+	for (i = 0; kvp_wbuf_nr_packed(w) && i < 40; i++) {
+		host_destage(&s->host);
+		host_sleep(KVP_RETRY_MS);
+	}
+	if (kvp_wbuf_nr_packed(w))
+		sim_fail("%u of %u versions stay packed", kvp_wbuf_nr_packed(w), COUNT);
+	sim_memory_short = 0;
+	write_all_home(s);
+	host_read_each(&s->host, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* The next start packs what the log still has. */
+static void packed_by_a_start(struct script *s)
+{
+	struct kvp_wbuf *w = s->host.pool->wbuf;
+
+	if (kvp_wbuf_nr_packed(w) < COUNT / 2)
+		sim_fail("only %u versions are packed", kvp_wbuf_nr_packed(w));
+	check_elevator(s->host.pool);
+	expect_none_lost(s);
+	host_stop(&s->host);
+}
+
 /* --- gaps ------------------------------------------------------------------------------------- */
 
 #define GAPS	3u	/* every third block goes home */
@@ -1108,6 +1264,8 @@ void run_spilled(void)
 	static const struct host_start large =
 		{ .legs = 4, .cache = 2, .rotational = true, .large = true };
 	static const struct host_start wide = { .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW };
+	static const struct host_start wide_parity =
+		{ .legs = 4, .parity = true, .cache = 1, .cache_dirty = WIDE_WINDOW };
 	u32 i;
 
 	test("holes", &large, holes, NULL);
@@ -1120,6 +1278,14 @@ void run_spilled(void)
 	test("many-versions-in-parts", &shapes[2], many_versions_in_parts, NULL);
 	test("discards-in-parts", &shapes[0], discards_in_parts, look_again);
 	test("discard-before-rounds", &shapes[0], discard_before_rounds, look_again);
+	test("packed-by-a-start", &wide, pack_most, packed_by_a_start);
+	test("packed-and-overwritten", &wide, packed_and_overwritten, look_again);
+	test("packed-and-overwritten", &wide_parity, packed_and_overwritten, look_again);
+	test("packed-go-home", &wide, packed_go_home, NULL);
+	test("packed-go-home", &wide_parity, packed_go_home, NULL);
+	test("packed-again", &wide, packed_again, look_again);
+	test("overwritten-and-packed", &wide, overwritten_and_packed, NULL);
+	test("packed-without-memory", &wide, packed_without_memory, NULL);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		test("read-back", &shapes[i], read_back, NULL);
 		test("read-together", &shapes[i], read_together, NULL);

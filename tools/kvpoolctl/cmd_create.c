@@ -207,7 +207,7 @@ const struct command cmd_create = {
 		"partition that begins inside a block of its disk. -f wipes all signatures of a "
 		"device. Block 0 of each leg and spare gets a protective MBR, so that mkfs and "
 		"other tools ask before they overwrite it.\n"
-		"Each GiB of cache_dirty_max takes 32 MiB of memory. 'kvpoolctl set' changes its "
+		"Each GiB of cache_dirty_max takes 6 MiB of memory. 'kvpoolctl set' changes its "
 		"value later.",
 	.example = "kvpoolctl create -n tank mirror /dev/sdb /dev/sdc\n"
 		"kvpoolctl create -o comment=archive tank mirror /dev/sdb /dev/sdc "

@@ -245,7 +245,7 @@ const struct command cmd_set = {
 		"has changed. cache_dirty_max is how much of the cache may be dirty, from 64M to "
 		"64G. A larger limit counts at once; for a smaller one, dirty data first goes home "
 		"until it fits.",
-	.more = "Each GiB of cache_dirty_max takes 32 MiB of memory while it is dirty, and makes "
+	.more = "Each GiB of cache_dirty_max takes 6 MiB of memory while it is dirty, and makes "
 		"the start after a power cut longer. A smaller limit is a drain: 'status' and "
 		"'metrics' show how much is left. Meanwhile writes slow down to the rate at which "
 		"data goes home. 'kvpoolctl cancel POOL drain' keeps the limit as it was.",

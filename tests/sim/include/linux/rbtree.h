@@ -24,5 +24,6 @@ void rb_add(struct rb_node *n, struct rb_root *root,
 void rb_erase(struct rb_node *n, struct rb_root *root);
 struct rb_node *rb_first(const struct rb_root *root);
 struct rb_node *rb_next(const struct rb_node *n);
+struct rb_node *rb_prev(const struct rb_node *n);
 
 #endif
