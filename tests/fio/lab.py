@@ -48,17 +48,18 @@ def prepare():
     os.environ["PATH"] = f"{vm.CACHE}/venv/bin:" + os.environ["PATH"]
 
 
-def guest(name, command, *, env=None, qemu="", memory="4G"):
+def guest(name, command, *, env=None, qemu="", memory="4G", cpus=1):
     """Runs a command in a machine of the lab; yields the objects of its "@KEY {...}" lines.
 
+    More processors than one need the host's clock: their figures depend on the host and on its load.
     Its output is kept in build/bench/NAME.log, the kernel's messages in NAME.console.
     A machine that does not reach "@done" raises RuntimeError.
     """
     settings = " ".join(f"{k}={shlex.quote(str(v))}" for k, v in (env or {}).items())
     inner = f"{settings} exec {command}"
     kernel = vm.Kernel(KERNEL)
-    cmd = vm.vng_command(kernel, False, memory=memory, cpus=1, stock=True)
-    cmd += ["--qemu-opts=-icount shift=0,sleep=off " + qemu]
+    cmd = vm.vng_command(kernel, False, memory=memory, cpus=cpus, stock=True)
+    cmd += ["--qemu-opts=" + ("-icount shift=0,sleep=off " if cpus == 1 else "") + qemu]
     cmd += ["--verbose"]  # otherwise there is no console output
     cmd += ["--", f"{vm.guest_command(kernel)} --exec {shlex.quote(inner)}"]
     with open(BENCH / f"{name}.console", "wb") as console:
