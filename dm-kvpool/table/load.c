@@ -98,6 +98,7 @@ static struct kvp_tpage *fetch(struct kvp_table *t, struct kvp_vdev *v, u32 leve
 {
 	int ret = parent ? learn_slots(t, parent, if_lost) : 0;
 	struct kvp_tpage *tp;
+	bool read;
 
 	if (ret)
 		return ERR_PTR(ret);
@@ -105,13 +106,16 @@ static struct kvp_tpage *fetch(struct kvp_table *t, struct kvp_vdev *v, u32 leve
 	if (!tp)
 		return ERR_PTR(-ENOMEM);
 	tp->durable = tpage_pointer(t, v, parent, index);
-	if (!made_of_pointer(t, tp))
+	read = !made_of_pointer(t, tp);
+	if (read)
 		ret = kvp_tpage_read_or_poison(t, tp, if_lost);
 	if (ret) {
 		kvp_tpage_release(t, tp);
 		return ERR_PTR(ret);
 	}
 	kvp_tpage_enter(t, tp);
+	if (read && !level)
+		kvp_table_read_ahead(t, tp);
 	return tp;
 }
 

@@ -17,8 +17,7 @@ static_assert(KVP_MAX_TABLE_COPIES * KVP_MAX_MIRROR_LEGS <= 32);
 #define PROBES		4u
 #define PROBE_STEP	16u
 
-/* True if @page has the contents of @tp that the pointer @ptr names. */
-static bool page_verifies(const struct kvp_tpage *tp, u64 ptr, struct page *page)
+bool kvp_tpage_verifies(const struct kvp_tpage *tp, u64 ptr, struct page *page)
 {
 	return kvp_page_sum(tp->v->seed, tp->level, tp->index, page_address(page)) ==
 	       kvp_ptr_sum(ptr);
@@ -63,7 +62,7 @@ static int read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
 	atomic64_inc(&t->client.stats->page_reads);
 	if (error == -EBUSY)
 		return error;
-	if (!error && page_verifies(tp, tp->durable, page))
+	if (!error && kvp_tpage_verifies(tp, tp->durable, page))
 		return 0;
 	kvp_tpage_copy_failed(leg, error ?: -EBADMSG);
 	/* A sector that is gone for good counts as one with wrong contents. */
@@ -77,7 +76,7 @@ int kvp_tpage_try_copy(struct kvp_table *t, const struct kvp_tpage *tp, u64 ptr,
 	int error = kvp_io_read_patiently(&tp->v->legs[at.leg], at.block, page);
 
 	atomic64_inc(&t->client.stats->page_reads);
-	return error ?: page_verifies(tp, ptr, page) ? 0 : -EBADMSG;
+	return error ?: kvp_tpage_verifies(tp, ptr, page) ? 0 : -EBADMSG;
 }
 
 int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t at,
@@ -98,8 +97,8 @@ int kvp_tpage_read_copy(struct kvp_table *t, struct kvp_leg *leg, kvp_lblock_t a
  */
 static bool read_from_ssd(struct kvp_table *t, struct kvp_tpage *tp)
 {
-	if (kvp_ssdcopy_read(t->client.copies, tp) || !page_verifies(tp, tp->durable, tp->page) ||
-	    !kvp_tpage_fits_pointer(tp))
+	if (kvp_ssdcopy_read(t->client.copies, tp) ||
+	    !kvp_tpage_verifies(tp, tp->durable, tp->page) || !kvp_tpage_fits_pointer(tp))
 		return false;
 	atomic64_inc(&t->client.stats->ssd_page_reads);
 	return true;

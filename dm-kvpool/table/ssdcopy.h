@@ -99,6 +99,12 @@ int __must_check kvp_ssdcopy_read_from(const struct kvp_vdev *v, struct kvp_tpag
 void kvp_ssdcopy_write_to(struct kvp_ssdcopies *all, const struct kvp_vdev *v,
 			  const struct kvp_tpage *tp, struct page *page, bool wait);
 
+/** kvp_ssdcopy_any() - does a cache keep copies of table pages? Context: any. */
+static inline bool kvp_ssdcopy_any(const struct kvp_ssdcopies *all)
+{
+	return READ_ONCE(all->v);
+}
+
 /**
  * kvp_ssdcopy_read() - read the place of @tp on an SSD into tp->page
  *

@@ -202,18 +202,10 @@ static struct kvp_tpage *reserved_tpage(struct kvp_table *t)
 	return tp;
 }
 
-struct kvp_tpage *kvp_tpage_new(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
-				struct kvp_tpage *parent)
+/* Make the unused @tp the page (@level, @index), with two references. */
+static struct kvp_tpage *named(struct kvp_tpage *tp, struct kvp_vdev *v, u32 level, u64 index,
+			       struct kvp_tpage *parent)
 {
-	struct kvp_tpage *tp;
-
-	/* Two, so that earlier failures to reclaim are made up for. */
-	if (READ_ONCE(t->nr_pages) >= READ_ONCE(t->budget))
-		reclaim(t, 2, BUDGET_LOOKS);
-	/* do not wait for memory: the work that frees memory may be waiting for this caller */
-	tp = kvp_tpage_alloc(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(t);
-	if (!tp)
-		return NULL;
 	refcount_set(&tp->ref, 2);	/* one for the tree, one for the caller */
 	tp->flags = 0;
 	tp->durable = 0;
@@ -228,6 +220,29 @@ struct kvp_tpage *kvp_tpage_new(struct kvp_table *t, struct kvp_vdev *v, u32 lev
 	INIT_LIST_HEAD(&tp->writing);
 	INIT_LIST_HEAD(&tp->lru);
 	return tp;
+}
+
+struct kvp_tpage *kvp_tpage_new_if_free(struct kvp_table *t, struct kvp_vdev *v, u32 level,
+					u64 index, struct kvp_tpage *parent)
+{
+	struct kvp_tpage *tp = NULL;
+
+	if (READ_ONCE(t->nr_pages) < READ_ONCE(t->budget))
+		tp = kvp_tpage_alloc(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
+	return tp ? named(tp, v, level, index, parent) : NULL;
+}
+
+struct kvp_tpage *kvp_tpage_new(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
+				struct kvp_tpage *parent)
+{
+	struct kvp_tpage *tp;
+
+	/* Two, so that earlier failures to reclaim are made up for. */
+	if (READ_ONCE(t->nr_pages) >= READ_ONCE(t->budget))
+		reclaim(t, 2, BUDGET_LOOKS);
+	/* do not wait for memory: the work that frees memory may be waiting for this caller */
+	tp = kvp_tpage_alloc(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN) ?: reserved_tpage(t);
+	return tp ? named(tp, v, level, index, parent) : NULL;
 }
 
 void kvp_tpage_enter(struct kvp_table *t, struct kvp_tpage *tp)

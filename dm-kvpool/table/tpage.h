@@ -7,6 +7,7 @@
  *
  *	discard.c  walk.c  pages.c  giveup.c  write.c	what the table does for others
  *	load.c						a page, and all above it, into memory
+ *	ahead.c						leaves that a stream needs soon
  *	lost.c						what stands in for a lost page
  *	patience.c					asking again for a silent page
  *	read.c						copies on legs and SSDs
@@ -174,6 +175,14 @@ void kvp_tpage_free(struct kvp_tpage *tp);
 struct kvp_tpage *kvp_tpage_new(struct kvp_table *t, struct kvp_vdev *v, u32 level, u64 index,
 				struct kvp_tpage *parent);
 
+/**
+ * kvp_tpage_new_if_free() - kvp_tpage_new() for a page that nobody waits for
+ *
+ * Takes no reference of @parent. NULL, too, if the budget is used up or memory is short.
+ */
+struct kvp_tpage *kvp_tpage_new_if_free(struct kvp_table *t, struct kvp_vdev *v, u32 level,
+					u64 index, struct kvp_tpage *parent);
+
 /** kvp_tpage_enter() - let lookups find the complete page. Caller holds its load lock. */
 void kvp_tpage_enter(struct kvp_table *t, struct kvp_tpage *tp);
 
@@ -210,6 +219,9 @@ void kvp_table_tell_cache(const struct kvp_table *t, kvp_block_t block, u32 coun
 bool kvp_tpage_fits_pointer(const struct kvp_tpage *tp);
 
 /* read.c */
+
+/** kvp_tpage_verifies() - does @page have the contents of @tp that the pointer @ptr names? Pure. */
+bool kvp_tpage_verifies(const struct kvp_tpage *tp, u64 ptr, struct page *page);
 
 /**
  * kvp_tpage_read_copy() - read one copy of the page that @tp->durable names into @page
@@ -299,6 +311,17 @@ void kvp_leaf_poison(struct kvp_table *t, struct kvp_tpage *leaf, bool counted);
  */
 int __must_check kvp_tpage_read_or_poison(struct kvp_table *t, struct kvp_tpage *tp,
 					  enum kvp_if_lost if_lost);
+
+/* ahead.c */
+
+/**
+ * kvp_table_read_ahead() - leaf @first was read from a leg: read those behind it, too
+ *
+ * Only if the leaf before it is in memory, as it is for a stream, and where legs seek. Nothing that
+ * goes wrong here counts: the leaf is read when it is needed. Caller holds the load lock of @first,
+ * and a reference. Waits for I/O.
+ */
+void kvp_table_read_ahead(struct kvp_table *t, const struct kvp_tpage *first);
 
 /* load.c */
 

@@ -480,6 +480,50 @@ static void without_memory(struct alone *a)
 		sim_fail("%u pages are in memory", a->t.nr_pages);
 }
 
+/* Load leaf @n, which reads @reads pages; each block of it has the entry that it was given. */
+static void expect_reads(struct alone *a, u32 n, u32 reads)
+{
+	u64 before = atomic64_read(&a->work_stats.page_reads);
+
+	expect_entry(a, (u64)n * LEAF + n, CRC + n, KVP_ENTRY_VALID);
+	if (atomic64_read(&a->work_stats.page_reads) - before != reads)
+		sim_fail("leaf %u took %llu reads, not %u", n,
+			 (u64)atomic64_read(&a->work_stats.page_reads) - before, reads);
+}
+
+/*
+ * Where legs seek, a stream reads the leaves of what comes next, each once. A leaf whose copy is
+ * bad is not taken: it is read when it is needed, from another leg, and healed.
+ */
+static void reads_ahead(struct alone *a)
+{
+	u32 leg, n, above = a->sb.vdevs[0].levels - 1, healed;
+
+	for (leg = 0; leg < LEGS; leg++)
+		a->legs[leg].rotational = true;
+	for (n = 0; n < 40; n++)
+		set(a, (u64)n * LEAF + n, CRC + n, KVP_ENTRY_VALID);
+	checkpoint(a);
+	for (leg = 0; leg < LEGS; leg++)
+		damage(a, leg, 0, (20 + leg) * LEAF);
+	begin_again(a);
+	expect_reads(a, 10, 1 + above);	/* not a stream */
+	expect_reads(a, 11, KVP_TABLE_LOAD_LOCKS);
+	for (n = 12; n < 10 + KVP_TABLE_LOAD_LOCKS + 1; n++)
+		if (n != 20 && n != 21)
+			expect_reads(a, n, 0);
+	healed = a->healed;
+	expect_entry(a, 20 * LEAF + 20, CRC + 20, KVP_ENTRY_VALID);
+	expect_entry(a, 21 * LEAF + 21, CRC + 21, KVP_ENTRY_VALID);
+	if (a->healed != healed + 1 || a->lost)
+		sim_fail("%u pages were healed, %u lost", a->healed - healed, a->lost);
+	begin_again(a);
+	a->legs[0].rotational = a->legs[1].rotational = false;
+	expect_reads(a, 10, 1 + above);
+	expect_reads(a, 11, 1);
+	expect_reads(a, 12, 1);
+}
+
 /* --- the runner ----------------------------------------------------------------------- */
 
 static const struct alone_case {
@@ -499,6 +543,8 @@ static const struct alone_case {
 	{ "table_alone_loses_a_leaf_deep", loses_a_leaf, 2 },
 	{ "table_alone_gives_up_a_page", gives_up_a_page, 2 },
 	{ "table_alone_without_memory", without_memory, 1 },
+	{ "table_alone_reads_ahead", reads_ahead, 1 },
+	{ "table_alone_reads_ahead_deep", reads_ahead, 2 },
 };
 
 static void alone_main(void *arg)
