@@ -8,6 +8,8 @@
 #include "io/io.h"
 #include "super/events.h"
 
+#define TRIED_MS	10000	/* how long blocks of a ring are tried on a leg that fails some */
+
 static bool event_sound(const struct kvp_pool *pool, const struct kvp_disk_event *e, u32 slot)
 {
 	return kvp_event_sound(e, pool->sb->pool_uuid) &&
@@ -90,20 +92,36 @@ static bool write_run(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first,
 	return taken;
 }
 
+/*
+ * Write the blocks from @first to before @end, one by one. A leg that is gone, and is not
+ * given up yet, fails each after some tries: that would take minutes. So the rest is left once the
+ * blocks that fail have taken TRIED_MS. Returns those that @leg did not take.
+ */
+static u64 write_singly(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first, u32 end)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(TRIED_MS);
+	u64 failed = 0;
+	u32 i;
+
+	for (i = first; i < end; i++) {
+		if ((failed && time_after(jiffies, until)) ||
+		    !write_pages(leg, ring, i, 1, &leg->pool->events->out))
+			failed |= bit(i);
+	}
+	return failed;
+}
+
 /* Write the blocks of @mask to @leg, one request a run. Returns those that it did not take. */
 static u64 write_blocks(struct kvp_leg *leg, enum kvp_events_ring ring, u64 mask)
 {
 	u64 failed = 0;
-	u32 i, k, nr;
+	u32 i, nr;
 
 	for (i = 0; i < KVP_EVENTS_BLOCKS; i += nr) {
 		for (nr = 0; i + nr < KVP_EVENTS_BLOCKS && mask & bit(i + nr);)
 			nr++;
-		if (nr > 1 && write_run(leg, ring, i, nr))
-			continue;
-		for (k = i; k < i + nr; k++)
-			if (!write_pages(leg, ring, k, 1, &leg->pool->events->out))
-				failed |= bit(k);
+		if (nr && (nr == 1 || !write_run(leg, ring, i, nr)))
+			failed |= write_singly(leg, ring, i, i + nr);
 		nr += !nr;
 	}
 	return failed;
