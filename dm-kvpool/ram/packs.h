@@ -12,8 +12,8 @@
  *
  * Locks: the lock of a shelf is taken last, behind a bucket's, and behind wbuf->lock. Records are
  * added and taken out only by destage, or while the buffer is not in use; and only with the
- * block's bucket locked. They are marked with the bucket locked. So who has the bucket's lock may
- * trust what it found, and destage may walk without it.
+ * block's bucket locked. They are marked with the bucket locked. So a holder of the bucket's lock
+ * may trust what it found, and destage may walk without it.
  */
 #ifndef KVP_PACKS_H
 #define KVP_PACKS_H

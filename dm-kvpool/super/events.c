@@ -93,9 +93,9 @@ static bool write_run(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first,
 }
 
 /*
- * Write the blocks from @first to before @end, one by one. A leg that is gone, and is not
- * given up yet, fails each after some tries: that would take minutes. So the rest is left once the
- * blocks that fail have taken TRIED_MS. Returns those that @leg did not take.
+ * Write the blocks from @first to before @end, one by one. A leg that is gone, and is not given up
+ * yet, fails each after some tries. For a whole ring that would take minutes. So once a block has
+ * failed, none is tried after TRIED_MS. Returns those that @leg did not take.
  */
 static u64 write_singly(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first, u32 end)
 {

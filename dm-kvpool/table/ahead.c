@@ -65,14 +65,15 @@ static void add(struct ahead *a, struct kvp_tpage *tp, struct kvp_place at)
 
 /*
  * Take leaf @index, which is not in memory, by its load lock, and add a read of its copy @copy.
- * False: it is in memory or in use, is not on a leg, or has no place in memory. Then the stream
- * asks for it when it needs it.
+ * False: it is in memory or in use, is not on a leg in sync, or has no place in memory. Then the
+ * stream asks for it when it needs it. In a parity1 neighbours may lie on different legs.
  */
 static bool take(struct kvp_table *t, struct ahead *a, const struct kvp_tpage *first, u64 index,
 		 u32 copy)
 {
 	struct mutex *lock = tpage_load_lock(t, 0, index);
 	struct kvp_tpage *tp;
+	struct kvp_place at;
 	u64 ptr;
 
 	if (!mutex_trylock(lock))
@@ -81,13 +82,15 @@ static bool take(struct kvp_table *t, struct ahead *a, const struct kvp_tpage *f
 	if (tp)
 		kvp_table_put(tp);
 	ptr = tpage_pointer(t, first->v, first->parent, index);
-	if (tp || kvp_ptr_null(ptr) || kvp_ptr_lost(ptr))
+	at = kvp_page_place(first->v->g, 0, index, kvp_ptr_slot(ptr), copy);
+	if (tp || kvp_ptr_null(ptr) || kvp_ptr_lost(ptr) ||
+	    !kvp_leg_in_sync(&first->v->legs[at.leg]))
 		goto unlock;
 	tp = kvp_tpage_new_if_free(t, first->v, 0, index, first->parent);
 	if (!tp)
 		goto unlock;
 	tp->durable = ptr;
-	add(a, tp, tpage_durable_copy(tp, copy));
+	add(a, tp, at);
 	return true;
 unlock:
 	mutex_unlock(lock);

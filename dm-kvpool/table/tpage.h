@@ -176,7 +176,7 @@ struct kvp_tpage *kvp_tpage_new(struct kvp_table *t, struct kvp_vdev *v, u32 lev
 				struct kvp_tpage *parent);
 
 /**
- * kvp_tpage_new_if_free() - kvp_tpage_new() for a page that nobody waits for
+ * kvp_tpage_new_if_free() - kvp_tpage_new() for a page that no task waits for
  *
  * Takes no reference of @parent. NULL, too, if the budget is used up or memory is short.
  */

@@ -413,8 +413,8 @@ static bool is_left_out(const struct found_pool *p, u32 i, bool all)
 
 /*
  * @p without its read-only legs, with @all also those in sync; and without legs that have got
- * another use while they were out. Whether others suffice, and whether
- * a leg may have newer data, import_check() says, as of legs that are missing.
+ * another use while they were out. Whether others suffice, and whether a leg may have newer data,
+ * import_check() says, as of legs that are missing.
  */
 static bool leave_out(const struct found_pool *p, const struct import_options *o, bool all,
 		      struct found_pool *without)

@@ -3,8 +3,8 @@
 #ifndef KVPOOLCTL_IMPORT_H
 #define KVPOOLCTL_IMPORT_H
 
-#include "foreign.h"
 #include "ctl.h"
+#include "foreign.h"
 #include "host.h"
 #include "scan.h"
 
