@@ -6,6 +6,7 @@
 #include "io/flight.h"
 #include "pool/online.h"
 #include "pool/start.h"
+#include "pool/start_steps.h"
 #include "super/events.h"
 #include "super/members.h"
 #include "work/resilver.h"
@@ -104,6 +105,19 @@ static int check_leg(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refu
 }
 
 /*
+ * Refuse a device that is too small for what its vdev uses by now. Its label does not tell that if
+ * it is of before the pool grew: an old copy of the leg was put back. The second label would lie
+ * amid the leg's data.
+ */
+static int check_size(const struct kvp_leg *leg, struct kvp_refusal *r)
+{
+	struct kvp_why why;
+
+	return kvp_geometry_check(leg->v->g, leg->size_blocks, &why) ?
+	       kvp_refuse_small(leg, &why, r) : 0;
+}
+
+/*
  * Read the label, and join. Not with strays: a late write would overwrite what the resilver writes.
  */
 static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l,
@@ -119,7 +133,8 @@ static int join(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_labels *l
 	if (kvp_members_settle(pool))
 		return kvp_refuse(r, -EIO, "mend what is wrong, then 'clear'",
 				  "the pool is faulted");
-	ret = kvp_label_read(l, leg, 0, r) ?: check_label(pool, leg, &l->legs[0], r);
+	ret = kvp_label_read(l, leg, 0, r) ?: check_label(pool, leg, &l->legs[0], r) ?:
+	      check_size(leg, r);
 	if (ret)
 		return ret;
 	mutex_lock(&pool->sb_lock);
@@ -153,6 +168,16 @@ int kvp_leg_online(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refusa
 	}
 	mutex_unlock(&pool->returns->lock);
 	return ret;
+}
+
+void kvp_leg_resized(struct kvp_leg *leg, u64 blocks)
+{
+	struct kvp_returns *rt = leg->pool->returns;
+
+	mutex_lock(&rt->lock);
+	if (leg->bdev && !kvp_leg_takes_writes(leg))
+		leg->size_blocks = blocks;
+	mutex_unlock(&rt->lock);
 }
 
 /* --- by itself --------------------------------------------------------------------------- */

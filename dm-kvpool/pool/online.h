@@ -2,8 +2,8 @@
 /*
  * A leg that is out is brought online: by order, or by itself at a start.
  *
- * 1. kvp_leg_online() refuses a leg that cannot return: it is missing, or still has strays, or its
- *    label does not belong to this history of the pool.
+ * 1. kvp_leg_online() refuses a leg that cannot return: it is missing, too small, or still has
+ *    strays, or its label does not belong to this history of the pool.
  * 2. The label and the superblock tell up to which era it has everything (what_it_has()).
  * 3. kvp_resilver_join() does the rest (work/resilver.h).
  *
@@ -37,10 +37,19 @@ struct kvp_returns {
  *
  * Return: 0: its resilver has begun; -EALREADY: it is in sync, or resilvers; -EINVAL: it is an SSD
  * of a cache; -ENODEV: it is missing; -EBUSY: it still has strays; -ESTALE: its label belongs to
- * another history; -EROFS; -EIO; -ENOMEM; or another error of its label. Context: process; waits
- * for I/O.
+ * another history; -ENOSPC: it is too small; -EROFS; -EIO; -ENOMEM; or another error of its label.
+ * Context: process; waits for I/O.
  */
 int __must_check kvp_leg_online(struct kvp_pool *pool, struct kvp_leg *leg, struct kvp_refusal *r);
+
+/**
+ * kvp_leg_resized() - the device of @leg has @blocks blocks now
+ *
+ * A leg that is out may have got another size under the same device number, by nbd, dm or a resize.
+ * The size tells where its second label is. A leg that is written keeps the size under which that
+ * was begun. Context: process; no leg is being brought online, or it waits for that.
+ */
+void kvp_leg_resized(struct kvp_leg *leg, u64 blocks);
 
 /** kvp_return_wanted() - set whether @leg is brought online when the pool goes on. Context: any. */
 void kvp_return_wanted(struct kvp_leg *leg, bool wanted);

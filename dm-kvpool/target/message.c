@@ -362,6 +362,8 @@ static int msg_online(struct message *m)
 
 	if (!leg)
 		return refused(m, "the pool has no such leg", "see the legs in status", -ENODEV);
+	if (leg->bdev)
+		kvp_leg_resized(leg, bdev_nr_sectors(leg->bdev) >> KVP_SECTORS_SHIFT);
 	ret = kvp_leg_online(m->pool, leg, &r);
 	if (ret) {
 		kvp_registry_refused(&r, false);

@@ -535,6 +535,9 @@ static void take_devices(struct kvp_target *t, struct kvp_pool *pool, struct blo
 		if (pool->legs[i].bdev != devs[i])
 			WRITE_ONCE(pool->legs[i].queue, NULL);
 		pool->legs[i].bdev = devs[i];
+		if (devs[i])
+			kvp_leg_resized(&pool->legs[i],
+					bdev_nr_sectors(devs[i]) >> KVP_SECTORS_SHIFT);
 	}
 }
 

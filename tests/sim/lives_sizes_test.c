@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lives.h"
+#include "pool/online.h"
 #include "super/members.h"
 
 static void resize(struct image *img, u32 blocks)
@@ -158,6 +159,75 @@ static void live_and_read(struct script *s)
 	host_stop(&s->host);
 }
 
+static void live_larger_and_out(struct script *s)
+{
+	live_larger(s);
+	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, 1)))
+		sim_fail("leg 1 stays");
+	host_write(&s->host, 20, 7, true);
+}
+
+static void live_returns_small(struct script *s)
+{
+	struct host *h = &s->host;
+
+	if (host_online(h, 1) != -ENOSPC || !strstr(h->refusal.why, "disk1 is too small"))
+		sim_fail("leg 1 is an old copy on a small device, and returns: %s", h->refusal.why);
+	host_read_each(h, 10, 70);
+}
+
+/*
+ * The pool has grown, and a leg was taken out. On a device of the old size there is a copy of that
+ * leg, from before the growth. Its own label is sound.
+ */
+static bool small_copy_of_a_leg_that_is_out_stays_out(struct script *s)
+{
+	u32 made = s->img[0].blocks, i;
+
+	for (i = 0; i < s->legs; i++)
+		resize(&s->img[i], made + 2100);
+	s->start.leg_blocks = made;
+	s->start.grown = true;
+	if (!run_life(s, live_one_flush))
+		return false;
+	remember(s, s->img);
+	if (!run_life(s, live_larger_and_out))
+		return false;
+	image_free(&s->img[1]);
+	image_copy(&s->img[1], &own.old[1]);
+	resize(&s->img[1], made);
+	return run_life(s, live_returns_small);
+}
+
+static void live_resized(struct script *s)
+{
+	struct host *h = &s->host;
+	struct kvp_leg *leg = host_leg(h, 1);
+	u64 made = leg->size_blocks;
+
+	live_one_flush(s);
+	kvp_leg_resized(leg, made - 1);
+	if (leg->size_blocks != made)
+		sim_fail("the second label of a leg in use has moved");
+	if (kvp_leg_offline(h->pool, leg))
+		sim_fail("leg 1 stays");
+	host_write(h, 20, 7, true);
+	kvp_leg_resized(leg, made - 1);
+	if (host_online(h, 1) != -ENOSPC || !strstr(h->refusal.why, "disk1 is too small"))
+		sim_fail("leg 1 is too small, and returns: %s", h->refusal.why);
+	kvp_leg_resized(leg, made);
+	if (host_online(h, 1))
+		sim_fail("leg 1 does not return: %s", h->refusal.why);
+	host_wait_resilver(h);
+	host_read_each(h, 10, 70);
+}
+
+/* A device has another size while its leg is out, under the same number. */
+static bool leg_that_is_out_may_be_resized(struct script *s)
+{
+	return run_life(s, live_resized) && all_there(s, BIT(0));
+}
+
 /* A dock takes the last MiB, or returns it: all of the layout is still there. */
 static bool large_leg_may_lose_some_of_its_end(struct script *s)
 {
@@ -201,6 +271,8 @@ void run_lives_sizes(void)
 	ON_LEGS(label_of_a_leg_that_grew_twice_is_waited_for, 2);
 	ON_LEGS(label_at_an_end_that_another_leg_names_is_found, 2);
 	ON_LEGS(small_leg_without_its_newest_label_is_named, 2);
+	ON_LEGS(small_copy_of_a_leg_that_is_out_stays_out, 2);
+	ON_LEGS(leg_that_is_out_may_be_resized, 2);
 	ON_LEGS(large_leg_may_lose_some_of_its_end, 1);
 	ON_LEGS(large_leg_may_lose_some_of_its_end, 2);
 	ON_LEGS(shortened_leg_is_named, 1);
