@@ -45,19 +45,18 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		return ctl_fail(ctl, &err);
 	if (find(&e, &s, dev, &leg, &err))
 		ret = ctl_fail(ctl, &err);
-	else if (force && !resilver_is_ssd(&s, leg))
-		ret = ctl_usage(ctl, "-f goes with an SSD of the cache");
 	else if (resilver_is_ssd(&s, leg))
 		ret = ssds_online(ctl, &e, &s, leg, dev, force);
 	else
-		ret = resilver_online(ctl, &e, &s, leg, dev, wait);
+		ret = resilver_online(ctl, &e, &s, leg, dev, wait, force);
 	stats_free(&s);
 	return ret;
 }
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "an SSD of the cache that the pool holds: also if it may have what the pool lacks" },
+	  "also a device that is, or may be, a copy of the leg; an SSD of the cache that the pool "
+	  "holds: also if it may have what the pool lacks" },
 	{ WAIT, "wait", NULL,
 	  "return when the leg is in sync; for an SSD of a cache the command always does" },
 	{ 0, NULL, NULL, NULL }
@@ -82,6 +81,10 @@ const struct command cmd_online = {
 		"tunable resilver_rate limits its rate.\n"
 		"A leg that carries a signature of another tool is refused: it may have got "
 		"another use while it was out. labelclear --foreign wipes the signature.\n"
+		"A device that the pool does not have is refused if it is an older copy of the "
+		"leg, as a snapshot is: its label knows fewer checkpoints than the leg is known "
+		"to have. It is refused, too, if another device carries the same label. "
+		"A resilver would write over the copy.\n"
 		"A leg that was missing, or that dropped out and came back under other device "
 		"numbers, is connected by a reload of the table: give the path of its device. Its "
 		"label tells which leg it is. The same goes for a leg on LUKS or LVM whose disk "

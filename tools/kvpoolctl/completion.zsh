@@ -452,7 +452,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	online)
 		_arguments -s \
-			'-f[an SSD of the cache that the pool holds]' \
+			'-f[also a device that is, or may be, a copy of the leg]' \
 			'--wait[return when the leg is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \

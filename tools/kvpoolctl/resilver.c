@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "copies.h"
 #include "device.h"
 #include "foreign.h"
 #include "label.h"
@@ -66,6 +67,7 @@ struct order {
 	const struct stats *s;
 	unsigned int leg;
 	const char *dev;		/* as the user named it */
+	bool force;			/* also a copy of the leg */
 	bool connect;			/* the pool does not have its device: */
 	dev_t rdev;			/* this one, */
 	u64 sectors;
@@ -247,6 +249,16 @@ static int check_not_reused(const struct order *o, struct err *err)
 		       "out, and a resilver would write over that", type[0]);
 }
 
+/* A device that the pool does not have may be a copy of its leg. */
+static int check_no_copy(const struct order *o, struct err *err)
+{
+	char buf[PATH_MAX];
+
+	return !o->connect || o->force ? 0 :
+	       copies_check(device_name(o->rdev, buf, sizeof(buf)),
+			    stats_number(o->s, "leg.%u.in_sync_era", o->leg), err);
+}
+
 static int check_leg(struct order *o, bool wait, struct err *err)
 {
 	char mend[96];
@@ -260,7 +272,7 @@ static int check_leg(struct order *o, bool wait, struct err *err)
 	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s", o->e->name);
 	if (is_state(o->s, o->leg, "resilvering"))
 		return wait ? 0 : err_set(err, ERR_REFUSED, o->dev, mend, "it resilvers already");
-	return check_held(o, err) ?: check_not_reused(o, err);
+	return check_held(o, err) ?: check_not_reused(o, err) ?: check_no_copy(o, err);
 }
 
 /* --- the plan --------------------------------------------------------------------------- */
@@ -345,7 +357,7 @@ static int execute(struct ctl *ctl, const struct order *o, struct err *err)
 }
 
 int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
-		    unsigned int leg, const char *dev, bool wait)
+		    unsigned int leg, const char *dev, bool wait, bool force)
 {
 	struct order *o = calloc(1, sizeof(*o));
 	json_object *plan;
@@ -354,7 +366,8 @@ int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stat
 
 	if (!o)
 		abort();
-	*o = (struct order){ .e = e, .s = s, .leg = leg, .dev = dev };
+	*o = (struct order){ .e = e, .s = s, .leg = leg, .dev = dev,
+			     .force = force };
 	ret = check_leg(o, wait, &err);
 	if (!ret) {
 		plan = plan_object(o);

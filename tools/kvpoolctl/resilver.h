@@ -14,11 +14,12 @@ bool resilver_is_ssd(const struct stats *s, unsigned int leg);
  * @s: of the pool; its leg @leg is no SSD
  * @dev: the leg, as the user named it
  * @wait: return when the leg is in sync
+ * @force: also if the device may be a copy of the leg (copies.h)
  *
  * A leg whose device the pool does not have, or not any more, gets the device @dev by a reload.
  */
 int resilver_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
-		    unsigned int leg, const char *dev, bool wait);
+		    unsigned int leg, const char *dev, bool wait, bool force);
 
 /**
  * resilver_label_leg() - the leg of a running pool that the label of the device @dev names

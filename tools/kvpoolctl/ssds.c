@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "announce.h"
+#include "copies.h"
 #include "drain.h"
 #include "format/logplace.h"
 #include "plan.h"
@@ -535,7 +536,7 @@ static int find_device(const struct dm_entry *e, const struct stats *s, unsigned
 		snprintf(path, PATH_MAX, "%s", is_path_of(dev, rdev) ? dev : known);
 	else
 		device_name(rdev, path, PATH_MAX);
-	return returned_name(e, path, rdev, err);
+	return returned_name(e, path, rdev, err) ?: copies_check(path, 0, err);
 }
 
 int ssds_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s, unsigned int leg,

@@ -66,6 +66,12 @@ simset b power 1
 run 0 import -d /dev/a tank
 status 4 degraded; has out 'advice: leg [0-9a-f-]{36} is missing: its device /dev/b is there, .*kvpoolctl online tank /dev/b brings it back'
 run 4 status -j tank; expect_eq "$(json pools.0.vdevs.0.legs.1.path)" null
+mksim d 16
+dd if=/dev/b of=/dev/d bs=1M oflag=direct status=none
+refused 3 duplicate_leg '/dev/[bd] carries the same UUID, and one of the two is a copy' online tank /dev/d
+run 0 online -n -f tank /dev/d
+run 0 labelclear -f /dev/d
+run 0 online -n tank /dev/b
 run 0 destroy tank
 for d in a b; do run 0 labelclear -f /dev/$d; done
 run 0 create "${log[@]}" tank mirror /dev/a /dev/b

@@ -12,6 +12,7 @@
 #include "cache_lines.h"
 #include "check.h"
 #include "columns.h"
+#include "copies.h"
 #include "event.h"
 #include "expect.h"
 #include "flush_latency.h"
@@ -2231,6 +2232,58 @@ static void test_label_leg(void)
 	image_free(&m);
 }
 
+/* The words of a refusal by the label of leg @i of @m; NULL: none. */
+static const char *copy_refused(const struct image *m, unsigned int i, u64 in_sync_era,
+				bool all_read, const struct scan *s)
+{
+	static struct err err;
+	struct device d;
+	struct label l;
+	int ret;
+
+	expect(!device_open(m->path[i], true, &d, &err) && !label_read(&d, &l, &err));
+	expect(l.all_read);
+	l.all_read = all_read;
+	ret = s ? copies_check_scan(s, &d, &l, &err) :
+		  copies_check_label(m->path[i], &l, in_sync_era, &err);
+	label_free(&l);
+	device_close(&d);
+	return ret ? err.why : NULL;
+}
+
+/*
+ * A snapshot, or a clone, shows the label of its leg. It is no leg that returns if it is older than
+ * what the leg had, or if the leg itself is there.
+ */
+static void test_copies(void)
+{
+	const char *paths[3], *why;
+	struct image m, copy;
+	struct scan s;
+	struct err err;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	image_standard(&copy, 2, IMAGE_SMALL);
+	expect(!copy_refused(&m, 1, m.sb.era, true, NULL) &&
+	       !copy_refused(&m, 1, 0, true, NULL));
+	why = copy_refused(&m, 1, m.sb.era + 1, true, NULL);
+	expect(why && strstr(why, "an older copy of the leg"));
+	expect(!copy_refused(&m, 1, m.sb.era + 1, false, NULL));
+	paths[0] = m.path[0];
+	paths[1] = m.path[1];
+	paths[2] = copy.path[1];
+	expect(!scan_run(paths, 2, &s, &err));
+	expect(!copy_refused(&m, 0, 0, true, &s) && !copy_refused(&m, 1, 0, true, &s));
+	scan_free(&s);
+	expect(!scan_run(paths, 3, &s, &err));
+	why = copy_refused(&m, 1, 0, true, &s);
+	expect(why && strstr(why, "one of the two is a copy") && strstr(why, copy.path[1]));
+	expect(!copy_refused(&m, 0, 0, true, &s));
+	scan_free(&s);
+	image_free(&m);
+	image_free(&copy);
+}
+
 /* A leg that resilvers is there, and no source: what only it has wrong is no fault. */
 static void test_check_resilvering(void)
 {
@@ -3054,6 +3107,7 @@ int main(int argc, char **argv)
 	test_check_missing();
 	test_check_hangs();
 	test_label_leg();
+	test_copies();
 	test_check_resilvering();
 	test_inspect();
 	test_advice();
