@@ -287,7 +287,7 @@ static int check_shape(struct kvp_target *t, struct kvp_pool *pool, struct kvp_r
 
 /*
  * True if the table need not name the leg's device: the leg is out, and may be back on another
- * device.
+ * device. So may an SSD, which begins anew there, unless its log still counts.
  */
 static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
 {
@@ -297,7 +297,7 @@ static bool may_go(const struct kvp_target *t, const struct kvp_leg *leg)
 	    (t->start.replace && !replaces_leg(t, pool) && !reshapes(t, pool) &&
 	     !about_shadow(t, pool)))
 		return false;
-	return !kvp_leg_takes_writes(leg) && kvp_vdev_needed(leg->v);
+	return !kvp_leg_takes_writes(leg) && !kvp_leg_keeps_log(leg);
 }
 
 /* True if the leg leaves the pool with this table. */

@@ -35,7 +35,7 @@ bool table_leg(const char *vdevs, unsigned int leg, char *word, size_t size)
 	unsigned int legs;
 	int at;
 
-	while (sscanf(vdevs, " %*s %u%n", &legs, &at) == 1) {
+	while (vdevs && sscanf(vdevs, " %*s %u%n", &legs, &at) == 1) {
 		vdevs += at;
 		for (; legs && *vdevs; legs--) {
 			at = 1 + (int)strcspn(vdevs + 1, " ");

@@ -20,7 +20,7 @@ const char *table_cache(const char *vdevs);
 /**
  * table_leg() - the word of leg @leg: numbers of the device that the pool holds, "-" if it is
  * missing
- * @vdevs: from table_vdevs()
+ * @vdevs: from table_vdevs(), which may not find them
  *
  * Return: false if there is no such leg.
  */

@@ -321,6 +321,58 @@ static int plan_again(struct ssds_change *x, struct err *err)
 	return x->o->new ? plan_leg_same(&was, &x->plan.legs[x->plan.first_leg], err) : 0;
 }
 
+/* --- devices that the pool need not hold --------------------------------------------- */
+
+/* Is SSD @leg out of use, and has its device gone? */
+static bool is_let_go(const struct ssds_change *x, const struct stats *s, unsigned int leg)
+{
+	return !is_in_use(s, leg) && table_device_gone(x->held[leg - x->cache.first_leg]);
+}
+
+/* Writes the pool's table without these devices. False: there are none, or it is too long. */
+static bool write_without(const struct ssds_change *x, const struct stats *s, char *buf,
+			  size_t size)
+{
+	const struct kvp_geometry *c = &x->cache;
+	const char *vdevs = table_vdevs(x->params), *cache = vdevs ? table_cache(vdevs) : NULL;
+	unsigned int i;
+	bool any = false, goes;
+	size_t at;
+
+	if (!cache)
+		return false;
+	at = (size_t)snprintf(buf, size, "%s 0%.*s %s %u", x->entry.uuid, (int)(cache - vdevs),
+			      vdevs, vdev_word(c->kind), c->leg_count);
+	for (i = c->first_leg; i < c->first_leg + c->leg_count && at < size; i++) {
+		goes = is_let_go(x, s, i);
+		any |= goes;
+		at += (size_t)snprintf(buf + at, size - at, " %s",
+				       goes ? "-" : x->held[i - c->first_leg]);
+	}
+	return any && at < size;
+}
+
+/*
+ * Lets go of these devices. Device-mapper cannot hold two of one name, and an SSD that is back may
+ * have the name of its device that has gone. The log has left the cache by now.
+ */
+static int let_go(struct ssds_change *x, struct err *err)
+{
+	char without[sizeof(x->after)], old[sizeof(x->after)];
+	struct stats s;
+	bool any;
+
+	if (stats_load(x->entry.name, &s, err))
+		return -1;
+	any = write_without(x, &s, without, sizeof(without));
+	stats_free(&s);
+	if (!any)
+		return 0;
+	table_again(x->entry.uuid, x->params, old, sizeof(old));
+	return dm_reload(x->entry.name, x->sectors, without, x->sectors, old, err) ||
+	       plan_again(x, err) ? -1 : 0;
+}
+
 /* --- the run ------------------------------------------------------------------------- */
 
 #define DRAINS		3
@@ -389,6 +441,11 @@ static int execute(struct ctl *ctl, struct ssds_change *x, struct err *err)
 	if (log_leaves(ctl, x, err))
 		return -1;
 	drain_shield();
+	if (let_go(x, err)) {
+		if (x->drained)
+			drain_undo_failed(x->entry.name, err);
+		return -1;
+	}
 	table_again(x->entry.uuid, x->params, old, sizeof(old));
 	ctl_busy(ctl, "writing memory home");
 	dm_message(x->entry.name, "checkpoint", NULL, NULL);
@@ -518,9 +575,10 @@ static int find_device(const struct dm_entry *e, const struct stats *s, unsigned
 		       const char *dev, char path[PATH_MAX], struct err *err)
 {
 	const char *known = stats_text(s, "leg.%u.path", leg);
-	char *params;
+	char *params, held[64];
 	dev_t rdev;
 	u64 sectors;
+	bool gone;
 	int ret;
 
 	*path = 0;
@@ -528,6 +586,8 @@ static int find_device(const struct dm_entry *e, const struct stats *s, unsigned
 		return -1;
 	ret = check_old_gone(params, leg, dev, err) ?:
 	      resilver_find_device(e, s, leg, dev, params, &rdev, err);
+	/* let_go() frees the name then */
+	gone = table_leg(table_vdevs(params), leg, held, sizeof(held)) && table_device_gone(held);
 	free(params);
 	if (ret <= 0)
 		return ret;
@@ -536,7 +596,7 @@ static int find_device(const struct dm_entry *e, const struct stats *s, unsigned
 		snprintf(path, PATH_MAX, "%s", is_path_of(dev, rdev) ? dev : known);
 	else
 		device_name(rdev, path, PATH_MAX);
-	return returned_name(e, path, rdev, err) ?: copies_check(path, 0, err);
+	return (gone ? 0 : returned_name(e, path, rdev, err)) ?: copies_check(path, 0, err);
 }
 
 int ssds_online(struct ctl *ctl, const struct dm_entry *e, const struct stats *s, unsigned int leg,

@@ -33,15 +33,20 @@ drops() {
 	[ "$(stat -c %t:%T "/dev/$2")" != "$before" ] || fail "/dev/$2 is back as it was"
 }
 
-echo "--- it is back under the name of the device that has gone: refused before any change"
+echo "--- it is back under the name of the device that has gone, which the pool lets go of"
 ln -s c /dev/first
 generation=1
 run 0 create -f "${log[@]}" tank mirror /dev/a /dev/b cache mirror /dev/first /dev/d
 oracle write /dev/mapper/tank 0 512 1 fsync bs=4
 drops 0 c
 uuid=$(ssd 0 uuid)
-refused 3 refused 'had the same name .c. -- kvpoolctl export' online tank /dev/first
-refused 3 refused 'had the same name' online -n tank "$uuid"
+[ -e "/sys/block/$(basename "$(readlink -f /dev/mapper/tank)")/slaves/c" ] || fail "it is not held"
+run 0 online -n tank "$uuid"; has out '^would bring .* online, empty'
+run 0 online tank /dev/first
+ssds 0 '/dev/first online /dev/d online'
+goes_on
+drops 0 c
+uuid=$(ssd 0 uuid)
 goes_on
 
 echo "--- another one joins beside it, and leaves"

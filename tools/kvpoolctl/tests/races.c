@@ -36,6 +36,7 @@ static struct {
 	bool runs, drains;
 	bool ssd_out;			/* the second SSD: its device has gone */
 	char table[128], loaded[512];
+	char without[512];		/* the table that lets go of devices, if one was loaded */
 	char sent[8][64];		/* messages */
 	unsigned int sent_count;
 	const char *refuses;		/* this message */
@@ -192,7 +193,12 @@ int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors
 {
 	(void)name, (void)sectors, (void)old_sectors, (void)old, (void)err;
 	expect(is_locked());
-	snprintf(pool.loaded, sizeof(pool.loaded), "%s", params);
+	if (strstr(params, " 0 mirror ")) {
+		snprintf(pool.without, sizeof(pool.without), "%s", params);
+		snprintf(pool.table, sizeof(pool.table), "%s", params);
+	} else {
+		snprintf(pool.loaded, sizeof(pool.loaded), "%s", params);
+	}
 	return 0;
 }
 
@@ -595,14 +601,19 @@ static void test_change_after_drain(void)
 }
 
 /* Someone makes a LUKS volume on the new SSD. */
-static void gets_contents(void)
+static void make_luks(const char *path)
 {
 	static const char luks[] = "LUKS\xba\xbe\0\1aes";
-	int fd = open(spare, O_RDWR | O_CLOEXEC);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (pwrite(fd, luks, sizeof(luks), 0) != sizeof(luks))
 		abort();
 	close(fd);
+}
+
+static void gets_contents(void)
+{
+	make_luks(spare);
 }
 
 static void gets_another_device(void)
@@ -751,6 +762,8 @@ static void test_return(void)
 	expect(strstr(out, "online, empty, in the cache of pool tank"));
 	expect(!RUN(&cmd_return, false, "online", pool.m.path[3]));
 	expect(strstr(pool.loaded, " 1 replace mirror 2 8:0 8:16 cache 2 8:32 "));
+	/* its device that has gone may have its name */
+	expect(strstr(pool.without, " 0 mirror 2 8:0 8:16 cache 2 8:32 -"));
 	expect(!has_label(pool.m.path[3]) && has_label(pool.m.path[2]));
 	expect(was_sent("set cache_mode writeback") && pool.m.sb.log_vdev == 1);
 	end_return();
