@@ -4,6 +4,7 @@
 #include "pool_lock.h"
 #include "pool_object.h"
 #include "resilver.h"
+#include "reused.h"
 #include "ssds.h"
 
 static int run(struct ctl *ctl, int argc, char **argv)
@@ -12,6 +13,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	struct legs_order legs = { .new = NULL };
 	struct dm_entry e;
 	struct stats s;
+	struct err err;
 	int ret;
 
 	while (ctl_getopt(ctl, argc, argv) != -1)
@@ -26,6 +28,8 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	legs.s = &s;
 	if (resilver_is_ssd(&s, legs.leg))
 		ret = ssds_change(ctl, &o);
+	else if (reused_check(&s, legs.leg, &err))
+		ret = ctl_fail(ctl, &err);
 	else
 		ret = legs_change(ctl, &legs);
 	stats_free(&s);

@@ -10,6 +10,7 @@
 #include "pool_lock.h"
 #include "pool_object.h"
 #include "reload.h"
+#include "reused.h"
 #include "shadow.h"
 #include "spare_devices.h"
 #include "spares.h"
@@ -40,6 +41,18 @@ static void note_ssds(struct removal *r, const struct stats *s)
 		if (path && strcmp(path, "-") && !stat(leg_path(path, name, sizeof(name)), &st))
 			r->ssds[r->nr_ssds++] = st.st_rdev;
 	}
+}
+
+/* The labels of all SSDs will be wiped. */
+static int check_ssds(const struct stats *s, struct err *err)
+{
+	struct vdev_range legs = vdev_range(s, (unsigned int)stats_number(s, "cache.vdev"));
+	unsigned int i;
+
+	for (i = legs.first; i < legs.end; i++)
+		if (reused_check(s, i, err))
+			return -1;
+	return 0;
 }
 
 /* The table without its last vdev, which is the cache. */
@@ -89,6 +102,8 @@ static int look(struct removal *r, struct err *err)
 		ret = err_set(err, ERR_REFUSED, r->entry.name, "see kvpoolctl status",
 			      "the pool has no cache");
 	else
+		ret = check_ssds(&s, err);
+	if (!ret)
 		note_ssds(r, &s);
 	stats_free(&s);
 	return ret ? -1 : write_table(r, err);

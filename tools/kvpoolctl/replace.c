@@ -8,6 +8,7 @@
 #include "pool_object.h"
 #include "reload.h"
 #include "resilver.h"
+#include "reused.h"
 #include "shadow.h"
 #include "spares.h"
 #include "replace.h"
@@ -22,6 +23,7 @@ struct change {
 	dev_t old;			/* the device of the old leg, if it is there; else 0 */
 	char before[TABLE_LEN], table[TABLE_LEN];
 	char without[TABLE_LEN];	/* if devices in the table have gone, that without them */
+	char reused[SIGNATURE_TYPE];	/* the old device carries it, so its label stays */
 	bool ends_shadow;		/* another device was to replace the leg, and is lost */
 };
 
@@ -77,16 +79,27 @@ bool replace_table(const struct stats *s, unsigned int leg, dev_t rdev, const ch
 	return n < size && leg < i;
 }
 
+/* The device of the old leg whose label is to be wiped; 0: it has none, or got another use. */
+static dev_t find_old(struct change *c)
+{
+	const char *path = stats_text(c->o->s, "leg.%u.path", c->o->leg);
+	dev_t old = path ? leg_device(path) : 0;
+
+	if (!old || !table_holds(c->params, old) || reused_leg(c->o->s, c->o->leg, c->reused))
+		return 0;
+	return old;
+}
+
 /*
  * A device that has gone is let go of first: the new one may have the same name, and device-mapper
- * cannot hold two of one name. One that is there stays in the table, so that its label is wiped.
+ * cannot hold two of one name. One that is there stays in the table, so that its label is wiped. If
+ * it has got another use since it left, it is let go of as well.
  */
 static int write_tables(struct change *c, struct err *err)
 {
-	const char *path = stats_text(c->o->s, "leg.%u.path", c->o->leg);
 	char text[TABLE_LEN - 256], held[64], options[80];
 	dev_t rdev = c->plan.legs[c->plan.first_leg].dev.rdev;
-	bool gone = false;
+	bool gone;
 	unsigned int i;
 
 	if (!replace_table(c->o->s, c->o->leg, rdev, c->params, table_device_gone, text,
@@ -99,9 +112,8 @@ static int write_tables(struct change *c, struct err *err)
 		table_options(c->params, "replace", options, sizeof(options));
 	snprintf(c->table, sizeof(c->table), "%s %s%s", c->o->e->uuid, options, text);
 	table_again(c->o->e->uuid, c->params, c->before, sizeof(c->before));
-	c->old = path ? leg_device(path) : 0;
-	if (c->old && !table_holds(c->params, c->old))
-		c->old = 0;
+	c->old = find_old(c);
+	gone = *c->reused;
 	for (i = 0; table_leg(table_vdevs(c->params), i, held, sizeof(held)); i++)
 		gone |= !resilver_is_ssd(c->o->s, i) && table_device_gone(held);
 	if (!gone)
@@ -267,6 +279,9 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 	announce_joined(c->plan.legs[c->plan.first_leg].dev.rdev);
 	if (!ret && c->old)
 		announce_left(c->old);
+	if (!ret && *c->reused)
+		ctl_say(ctl, "note: %s keeps its label: it carries a signature of %s as well",
+			c->o->old, c->reused);
 	if (ret) {
 		/* a refusal would say that nothing was changed */
 		if (err_exit(err->code) == EXIT_REFUSED)

@@ -12,6 +12,7 @@
 #include "reload.h"
 #include "resilver.h"
 #include "returned.h"
+#include "reused.h"
 #include "shadow.h"
 #include "spares.h"
 #include "ssds.h"
@@ -124,6 +125,8 @@ static int check_out(const struct ssds_change *x, const struct stats *s, struct 
 				       "it; status -v shows its UUID",
 				       "%.200s is out of use as well, and its device has gone",
 				       stats_text(s, "leg.%u.path", i) ?: "another SSD");
+		if (reused_check(s, i, err))
+			return -1;
 		if (!x->o->force &&
 		    returned_check_held(stats_text(s, "leg.%u.path", i),
 					stats_text(s, "leg.%u.uuid", i) ?: "", &x->plan.whole, err))
@@ -323,10 +326,20 @@ static int plan_again(struct ssds_change *x, struct err *err)
 
 /* --- devices that the pool need not hold --------------------------------------------- */
 
-/* Is SSD @leg out of use, and has its device gone? */
+/*
+ * True if SSD @leg is out of use and its device has gone; or if it is to leave, and has got another
+ * use since it is out. Then its label must not be wiped.
+ */
 static bool is_let_go(const struct ssds_change *x, const struct stats *s, unsigned int leg)
 {
-	return !is_in_use(s, leg) && table_device_gone(x->held[leg - x->cache.first_leg]);
+	const char *held = x->held[leg - x->cache.first_leg];
+	char type[SIGNATURE_TYPE];
+
+	if (!leg_device(held) && !table_device_gone(held))
+		return false;
+	return !is_in_use(s, leg) &&
+	       (table_device_gone(held) ||
+		(leg == x->leg && x->o->leaves && reused_leg(s, leg, type)));
 }
 
 /* Writes the pool's table without these devices. False: there are none, or it is too long. */

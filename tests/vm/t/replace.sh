@@ -86,6 +86,19 @@ old_disk_is_back() {
 	sound
 }
 
+other_use() {
+	echo "--- a leg is out, and its disk gets another use: that is not wiped"
+	run 0 offline tank /dev/d
+	truncate -s 1M /tmp/swap
+	mkswap /tmp/swap > /dev/null
+	dd if=/tmp/swap of=/dev/d bs=512 skip=2 seek=2 count=6 oflag=direct status=none
+	refused 3 signature 'first and last MiB would be wiped' detach tank /dev/d
+	run 0 replace --wait tank /dev/d /dev/e
+	has out 'note: /dev/d keeps its label: it carries a signature of swap as well'
+	wipefs /dev/d | grep -q swap || fail "it was wiped"
+	sound
+}
+
 # The disks that are pulled out are plugged in again.
 destroy() { # DISK...
 	run 0 destroy tank
@@ -97,6 +110,7 @@ new_pool mirror /dev/a /dev/b
 refusals mirror
 replaced mirror
 old_disk_is_back
+other_use
 destroy a
 new_pool parity1 /dev/a /dev/b /dev/c
 replaced parity1

@@ -822,6 +822,50 @@ static void test_return_beside(void)
 	end_return();
 }
 
+/* An SSD is out, and its device is there. */
+static bool begin_reused(void)
+{
+	char word[32];
+
+	begin_return(NULL);
+	if (!some_device(word))
+		return false;
+	snprintf(pool.table, sizeof(pool.table), POOL_UUID " 0 mirror 2 8:0 8:16 cache 2 8:32 %s",
+		 word);
+	return true;
+}
+
+/*
+ * It is replaced, or leaves, and its label is wiped. But somebody has made a LUKS volume there
+ * since it is out.
+ */
+static void test_reused(void)
+{
+	if (begin_reused()) {
+		expect(!CHANGE(&cmd_replace, "tank", ssd(), spare) && !*pool.without);
+		expect(strstr(pool.loaded, " cache 2 8:32 "));
+	}
+	end_return();
+	if (begin_reused()) {
+		make_luks(pool.m.path[3]);
+		expect(!CHANGE(&cmd_replace, "tank", ssd(), spare));
+		expect(strstr(pool.without, " cache 2 8:32 -"));
+		expect(strstr(pool.loaded, " 1 replace mirror 2 8:0 8:16 cache 2 8:32 "));
+	}
+	end_return();
+	if (begin_reused()) {
+		make_luks(pool.m.path[3]);
+		expect(!CHANGE(&cmd_detach, "tank", ssd()) && strstr(pool.without, " 8:32 -"));
+	}
+	end_return();
+	if (begin_reused()) {
+		make_luks(pool.m.path[3]);
+		expect(CHANGE(&cmd_remove, "tank", "cache") && !*pool.loaded);
+		expect(strstr(out, "signature of crypto_LUKS") && strstr(out, "would be wiped"));
+	}
+	end_return();
+}
+
 static void knows_fork(void)
 {
 	pool.m.sb.forks[pool.m.sb.fork_count++] = 77;
@@ -1026,6 +1070,7 @@ int main(void)
 	test_device_after_drain();
 	test_return();
 	test_return_beside();
+	test_reused();
 	test_return_needed();
 	test_held();
 	test_return_after_drain();
