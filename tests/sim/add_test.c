@@ -447,6 +447,38 @@ static void returned_device_hangs(struct script *s)
 	kfree(t);
 }
 
+/* A pool has as many legs as it may have. One is lost, and back on another device. */
+static void returns_to_a_full_pool(struct script *s)
+{
+	struct kvp_start *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	struct host *h = &s->host;
+	struct kvp_leg *leg = &h->pool->legs[1], *other = &h->pool->legs[17];
+	char path[KVP_PATH_LEN];
+
+	if (h->pool->nr_legs != KVP_MAX_LEGS)
+		sim_fail("%u legs: the case was not set up", h->pool->nr_legs);
+	host_write(h, 20, 30, true);
+	if (kvp_leg_offline(h->pool, leg) || kvp_leg_offline(h->pool, other))
+		sim_fail("not offline");
+	host_write(h, 30, 9, true);
+	memcpy(path, leg->path, sizeof(path));
+	t->nr_legs = KVP_MAX_LEGS;
+	t->legs[17].bdev = other->bdev;
+	t->legs[17].size_blocks = other->size_blocks;
+	snprintf(t->legs[17].path, sizeof(t->legs[17].path), "again");
+	host_suspend(h);
+	leg->bdev = other->bdev = NULL;
+	kvp_pool_reconnect(h->pool, t);
+	host_resume(h);
+	kfree(t);
+	host_wait_resilver(h);
+	if (!kvp_leg_in_sync(other) || strcmp(other->path, "again"))
+		sim_fail("the leg that is back is out");
+	if (leg->bdev || strcmp(leg->path, path) || kvp_leg_takes_writes(leg))
+		sim_fail("the leg that is lost has another device, %s", leg->path);
+	host_read_each(h, 0, 60);
+}
+
 static void rename_side(void *arg)
 {
 	side.ret = kvp_pool_rename(side.s->host.pool, "other");
@@ -569,6 +601,17 @@ static void case_of(const char *what, const struct shape *shape, void (*act)(str
 	script_run(&c);
 }
 
+static void full_pool_case(void)
+{
+	static const struct host_start full = { .legs = KVP_MAX_LEGS, .second = 16, .cache = 16 };
+	const struct script_case c = {
+		.name = "full-pool-return", .shape = &full, .act = returns_to_a_full_pool,
+		.turns = 1, .most = 1, .depth = CHECK_LEGS,
+	};
+
+	script_run(&c);
+}
+
 static void lose(const struct shape *shape)
 {
 	u32 all = shape->start.legs + shape->start.blank;
@@ -599,6 +642,7 @@ void run_grow(void)
 	case_of("grow-hangs", &shapes[0], new_device_hangs, 0);
 	case_of("grow-hangs-beside-beats", &shapes[0], new_device_hangs_beside_beats, 0);
 	case_of("grow-return-hangs", &shapes[0], returned_device_hangs, 0);
+	full_pool_case();
 	case_of("grow-two-orders", &shapes[0], two_set_it, 0);
 	case_of("grow-superblock-hangs", &shapes[0], superblock_hangs, 0);
 	for (shape = shapes; shape < end; shape++)
