@@ -126,11 +126,29 @@ static void begin(struct job *job)
 		job->begins(job);
 }
 
+/* True if an earlier run of the program hangs. */
+static bool hangs(const struct job *job)
+{
+	const struct job *other;
+
+	for (other = first; other; other = other->next)
+		if (other->left && !strcmp(other->argv[0], job->argv[0]))
+			return true;
+	return false;
+}
+
 static void start(struct job *job, time_t now)
 {
-	int input = input_fd(job);
+	int input;
 
 	begin(job);
+	if (job->limit && hangs(job)) {
+		journal_say(PRI_WARNING, "%s hangs since an earlier run, and is left out",
+			    job->argv[0]);
+		job->pid = -1;
+		return;
+	}
+	input = input_fd(job);
 	job->pid = fork();
 	if (!job->pid)
 		child(job, input);
@@ -169,9 +187,17 @@ static void enforce(struct job *job, time_t now)
 {
 	if (!job->deadline || now < job->deadline)
 		return;
+	if (job->killed) {
+		journal_say(PRI_WARNING, "%s does not end though killed: going on without it",
+			    job->argv[0]);
+		job->left = true;
+		job->deadline = 0;
+		return;
+	}
 	journal_say(PRI_WARNING, "%s took more than %u s", job->argv[0], job->limit);
 	kill(-job->pid, SIGKILL);
-	job->deadline = 0;
+	job->killed = true;
+	job->deadline = now + JOB_KILLED;
 }
 
 static void reap(time_t now)
@@ -192,24 +218,42 @@ static void reap(time_t now)
 	}
 }
 
+/* True if @job waits, or runs, in this lane. */
+static bool is_of(const struct job *job, const char *lane)
+{
+	return !job->left && !strcmp(job->lane, lane);
+}
+
 static bool lane_free(const struct job *until)
 {
 	const struct job *job;
 
 	for (job = first; job != until; job = job->next)
-		if (!strcmp(job->lane, until->lane))
+		if (is_of(job, until->lane))
 			return false;
 	return true;
+}
+
+/* True if some job could not be started. Then the next one of its lane can be. */
+static bool any_unstarted(void)
+{
+	const struct job *job = first;
+
+	while (job && job->pid >= 0)
+		job = job->next;
+	return job;
 }
 
 void jobs_step(time_t now)
 {
 	struct job *job;
 
-	reap(now);
-	for (job = first; job; job = job->next)
-		if (!job->pid && lane_free(job))
-			start(job, now);
+	do {
+		reap(now);
+		for (job = first; job; job = job->next)
+			if (!job->pid && lane_free(job))
+				start(job, now);
+	} while (any_unstarted());
 }
 
 bool jobs_add(struct job *job)
@@ -218,7 +262,7 @@ bool jobs_add(struct job *job)
 	unsigned int count = 0;
 
 	for (; *at; at = &(*at)->next)
-		count += !strcmp((*at)->lane, job->lane);
+		count += is_of(*at, job->lane);
 	if (count >= JOB_MAX) {
 		journal_say(PRI_WARNING, "too many programs wait to be run: %s is left out",
 			    job->argv[0]);
@@ -245,7 +289,7 @@ bool jobs_busy(const char *lane)
 	const struct job *job;
 
 	for (job = first; job; job = job->next)
-		if (!strcmp(job->lane, lane))
+		if (is_of(job, lane))
 			return true;
 	return false;
 }

@@ -3,6 +3,10 @@
  * Programs that the monitor runs: hooks, mail, kvpoolctl. Jobs of one lane run one after another,
  * in the order in which they came. The monitor never waits for them: it calls jobs_step() when a
  * child has ended, and when jobs_deadline() has come.
+ *
+ * A program with a time limit that hangs in the kernel cannot be killed. After JOB_KILLED its lane
+ * goes on without it. As long as it hangs, it is not run again: of each program one process hangs
+ * at most.
  */
 #ifndef KVPOOL_MONITOR_JOBS_H
 #define KVPOOL_MONITOR_JOBS_H
@@ -14,6 +18,7 @@
 
 #define JOB_LANE	48
 #define JOB_MAX		256	/* of a lane, that wait or run */
+#define JOB_KILLED	10	/* seconds that a program may take to end once it was killed */
 
 struct job {
 	char lane[JOB_LANE];
@@ -29,6 +34,9 @@ struct job {
 	/* the rest belongs to jobs.c */
 	int pid;
 	bool begun;		/* this job, or another of the same event */
+	bool killed;
+	/* It does not end though killed: it waits for a disk. Its lane goes on without it. */
+	bool left;
 	time_t deadline;
 	struct job *next;
 };

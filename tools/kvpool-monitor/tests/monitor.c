@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -406,6 +407,54 @@ static void test_slow_hook(void)
 	expect(strstr(take_file("ran"), "20-second suspended"));
 	expect(strstr(take_journal(), "took more than 60 s"));
 	unlink(in_dir("hook.d/15-hangs"));
+}
+
+static bool unkillable;		/* a program waits for a disk in the kernel */
+
+int kill(pid_t pid, int signal)
+{
+	return unkillable ? 0 : (int)syscall(SYS_kill, pid, signal);
+}
+
+/* A hook hangs in the kernel: later ones run, and it is not begun again as long as it hangs. */
+static void test_hook_not_killed(void)
+{
+	u64 seq = 2;
+
+	begin();
+	unkillable = true;
+	write_file("hook.d/15-hangs", 0755,
+		   "#!/bin/sh\necho hangs >> %s\nuntil [ -e go ]; do sleep 0.01; done\n",
+		   in_dir("ran"));
+	event(1, 2000, "suspended why=x");
+	pools_look(clock_now, 1000);
+	jobs_step(clock_now);
+	while (!strstr(read_file("ran"), "hangs\n")) {
+		usleep(1000);
+		jobs_step(clock_now);
+	}
+	clock_now += 60;
+	jobs_step(clock_now);
+	expect(jobs_busy("alarm") && jobs_deadline() == clock_now + JOB_KILLED);
+	clock_now += JOB_KILLED;
+	let_run();
+	expect(strstr(take_file("ran"), "20-second suspended"));
+	expect(strstr(take_journal(), "does not end though killed"));
+	event(2, 2001, "suspended why=y");
+	look();
+	expect(!strstr(read_file("ran"), "hangs") && strstr(take_file("ran"), "20-second suspended"));
+	expect(strstr(take_journal(), "hangs since an earlier run, and is left out"));
+	/* its disk answers */
+	unkillable = false;
+	write_file("go", 0644, "%s", "");
+	do {
+		event(++seq, 2002, "suspended why=z");
+		look();
+	} while (!strstr(read_file("ran"), "hangs"));
+	unlink(in_dir("hook.d/15-hangs"));
+	unlink(in_dir("go"));
+	take_file("ran");
+	take_journal();
 }
 
 static void test_place(void)
@@ -1435,6 +1484,7 @@ int main(void)
 	test_tell();
 	test_mail();
 	test_slow_hook();
+	test_hook_not_killed();
 	test_too_many();
 	test_place();
 	test_mute_at_first();
