@@ -621,9 +621,9 @@ static void (*const ops[])(struct script *s) = {
 /* What the last life left: all that was acknowledged, and nothing else. */
 static void look(struct script *s)
 {
+	u64 torn = s->host.pool->recovery.torn_accepted, mixtures = 0, block;
 	u8 data[KVP_BLOCK_SIZE];
 	char why[160];
-	u64 block;
 	int ret;
 
 	for (block = 0; block < s->o.blocks && block < s->host.pool->sb->pool_blocks; block++) {
@@ -634,11 +634,16 @@ static void look(struct script *s)
 			sim_fail("block %llu cannot be read", block);
 		if (!ret && !may && !oracle_allows(&s->o, block, data, own.at, why))
 			sim_fail("%s", why);
+		mixtures += !ret && oracle_is_mixture(&s->o, block, data);
 		if (oracle_touched(&s->o, block) && !ret)
 			oracle_rebase(&s->o, block, data);
 		if (ret)
 			host_write(&s->host, block, 1, true);
 	}
+	/* All were whole before the cut. So this start has found each mixture: a torn intent. */
+	if (mixtures > torn)
+		sim_fail("%llu blocks are mixtures of versions, and %llu were torn", mixtures,
+			 torn);
 }
 
 static void begin(struct script *s)

@@ -310,6 +310,19 @@ static bool sectors_allowed(const struct oracle *o, u64 block, const u8 *data, u
 	return false;
 }
 
+bool oracle_is_mixture(const struct oracle *o, u64 block, const u8 *data)
+{
+	const struct oblock *b = &o->b[block];
+	u64 ids[8];
+	u32 n;
+
+	oracle_ids(o, block, data, ids);
+	for (n = 0; n <= b->nr; n++)
+		if (sectors_of(o, b, n, ids, data) == ALL_SECTORS)
+			return false;
+	return true;
+}
+
 /* The number of versions of the block that were acknowledged before @at. */
 static u32 acked(const struct oblock *b, u32 at)
 {

@@ -79,6 +79,8 @@ bool oracle_allows(const struct oracle *o, u64 block, const u8 *data, u32 at, ch
  * block
  */
 bool oracle_may_be_lost(const struct oracle *o, u64 block, u32 at);
+/** oracle_is_mixture() - true if @data is no version of the block as a whole */
+bool oracle_is_mixture(const struct oracle *o, u64 block, const u8 *data);
 /** oracle_accepted() - number of versions of @block accepted so far */
 u32 oracle_accepted(const struct oracle *o, u64 block);
 /** oracle_current() - true if @data is one of the versions from number @from on (0: the base) */
