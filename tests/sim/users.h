@@ -37,6 +37,8 @@ struct host {
 	bool haste;		/* the next tables come with a suspend in haste */
 	bool halted;		/* the pool is halted, and is to be stopped */
 	bool suspended;		/* the pool is suspended, or soon will be: no message begins */
+	u64 accepted;		/* oracle_mark() of the writes before the change that goes on */
+	u32 discards;		/* on their way */
 	u32 messages;		/* messages at work */
 	wait_queue_head_t messages_wait;	/* for @messages to be 0, or @suspended to end */
 	u64 lying;		/* bit per disk: an SSD that may have lost what was written there */
