@@ -70,6 +70,15 @@ u32 sim_takings(void)
 	return all;
 }
 
+u32 sim_takings_in(const char *place)
+{
+	u32 all = 0, i;
+
+	for (i = 0; i < nr_places; i++)
+		all += strcmp(places[i].place, place) ? 0 : places[i].taken;
+	return all;
+}
+
 void sim_print_takings(FILE *to)
 {
 	u32 i;

@@ -94,6 +94,8 @@ extern bool sim_hands_over;
 void sim_count_takings(void);
 /** sim_takings() - how often that was, by all tasks; ends the counting */
 u32 sim_takings(void);
+/** sim_takings_in() - how often that was in the function @place */
+u32 sim_takings_in(const char *place);
 /** sim_print_takings() - which they were, and where, a line each */
 void sim_print_takings(FILE *to);
 extern char sim_failure[1024];		/* why the last machine failed */
