@@ -93,36 +93,27 @@ static bool write_run(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first,
 }
 
 /*
- * Write the blocks from @first to before @end, one by one. A leg that is gone, and is not given up
- * yet, fails each after some tries. For a whole ring that would take minutes. So once a block has
- * failed, none is tried after TRIED_MS. Returns those that @leg did not take.
+ * Write the blocks of @mask to @leg, one request a run, or one by one if that fails. A leg that is
+ * gone, and is not given up yet, fails each request after some tries. For a whole ring that would
+ * take minutes. So once a block has failed, none is tried after TRIED_MS. Returns those that @leg
+ * did not take.
  */
-static u64 write_singly(struct kvp_leg *leg, enum kvp_events_ring ring, u32 first, u32 end)
+static u64 write_blocks(struct kvp_leg *leg, enum kvp_events_ring ring, u64 mask)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(TRIED_MS);
 	u64 failed = 0;
-	u32 i;
+	u32 i, k, nr;
 
-	for (i = first; i < end; i++) {
-		if ((failed && time_after(jiffies, until)) ||
-		    !write_pages(leg, ring, i, 1, &leg->pool->events->out))
-			failed |= bit(i);
-	}
-	return failed;
-}
-
-/* Write the blocks of @mask to @leg, one request a run. Returns those that it did not take. */
-static u64 write_blocks(struct kvp_leg *leg, enum kvp_events_ring ring, u64 mask)
-{
-	u64 failed = 0;
-	u32 i, nr;
-
-	for (i = 0; i < KVP_EVENTS_BLOCKS; i += nr) {
+	for (i = 0; i < KVP_EVENTS_BLOCKS; i += nr + !nr) {
 		for (nr = 0; i + nr < KVP_EVENTS_BLOCKS && mask & bit(i + nr);)
 			nr++;
-		if (nr && (nr == 1 || !write_run(leg, ring, i, nr)))
-			failed |= write_singly(leg, ring, i, i + nr);
-		nr += !nr;
+		if (nr > 1 && !(failed && time_after(jiffies, until)) &&
+		    write_run(leg, ring, i, nr))
+			continue;
+		for (k = i; k < i + nr; k++)
+			if ((failed && time_after(jiffies, until)) ||
+			    !write_pages(leg, ring, k, 1, &leg->pool->events->out))
+				failed |= bit(k);
 	}
 	return failed;
 }

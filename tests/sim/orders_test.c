@@ -662,6 +662,78 @@ static bool returns_as_a_write_fails(struct script *s)
 	return live(s, all_known);
 }
 
+static struct fault *fail_rings(u32 disk)
+{
+	struct fault *f = disks_fault(FAULT_WRITE_ONCE, disk, KVP_EVENTS_BLOCK,
+				      KVP_ORDERS_BLOCK + KVP_ORDERS_BLOCKS - 1);
+
+	f->error = -ETIMEDOUT;
+	return f;
+}
+
+/* Each of @rings rings may be tried for ten seconds from @since on, and a last request's tries. */
+static void expect_soon(unsigned long since, u32 rings)
+{
+	if (time_after(jiffies, since + rings * 12 * HZ))
+		sim_fail("the rings were tried for %u ms", jiffies_to_msecs(jiffies - since));
+}
+
+/* Leg 1 returns, and fails each write to its rings after some tries. It is not held up by that. */
+static void return_as_all_fail(struct script *s)
+{
+	struct fault *f;
+
+	away_for_a_while(s);
+	if (kvp_leg_offline(s->host.pool, host_leg(&s->host, 1)))
+		sim_fail("leg 1 cannot be taken offline");
+	f = fail_rings(1);
+	if (host_online(&s->host, 1))
+		sim_fail("leg 1 does not return");
+	host_wait_resilver(&s->host);
+	kvp_events_flush(s->host.pool);
+	if (!kvp_leg_in_sync(host_leg(&s->host, 1)) || !f->hit)
+		sim_fail("leg 1 is not in sync, or has failed nothing");
+	disks.nr_faults = 0;
+	give(s, 1);
+}
+
+static bool returns_as_all_fail(struct script *s)
+{
+	if (!live(s, return_as_all_fail))
+		return false;
+	wipe(&s->img[0], KVP_ORDERS_BLOCK);
+	return live(s, all_known);
+}
+
+/* Leg 1 lacks blocks of its rings, whole ones or every second block, and fails all writes there. */
+static void lack_as_all_fail(struct script *s)
+{
+	static const u64 lacks[] = { ~0ull, 0x5555555555555555ull };
+	struct kvp_leg *leg = host_leg(&s->host, 1);
+	unsigned long since;
+	u32 i;
+
+	give(s, MANY);
+	for (i = 0; i < ARRAY_SIZE(lacks); i++) {
+		fail_rings(1);
+		since = jiffies;
+		leg->lacks[KVP_EVENTS_ALL] = leg->lacks[KVP_EVENTS_ORDERS] = lacks[i];
+		kvp_events_give(s->host.pool);
+		expect_soon(since, 2);
+		if (leg->lacks[KVP_EVENTS_ALL] != lacks[i])
+			sim_fail("leg 1 lacks %llx", leg->lacks[KVP_EVENTS_ALL]);
+		disks.nr_faults = 0;
+		kvp_events_give(s->host.pool);
+		if (leg->lacks[KVP_EVENTS_ALL] || leg->lacks[KVP_EVENTS_ORDERS])
+			sim_fail("leg 1 still lacks blocks");
+	}
+}
+
+static bool lacks_as_all_fail(struct script *s)
+{
+	return live(s, lack_as_all_fail) && live(s, all_known);
+}
+
 /* A new leg has both rings before its label: what it had there may be of another history. */
 static void add_and_look(struct script *s)
 {
@@ -768,5 +840,7 @@ void run_orders(void)
 	orders("few-writes", 2, returns_in_few_writes);
 	orders("without-memory", 2, returns_without_memory);
 	orders("return-fails", 2, returns_as_a_write_fails);
+	orders("return-fails-slowly", 2, returns_as_all_fail);
+	orders("fails-slowly", 2, lacks_as_all_fail);
 	orders("before-labels", 2, rings_before_labels);
 }
