@@ -30,19 +30,24 @@ struct ahead {
 	struct kvp_io ios[LEAVES];
 };
 
-/* The copy of @tp on a disk that seeks, is in sync and is not slow; or -1. */
-static int seeking_copy(const struct kvp_tpage *tp)
+/*
+ * Find the copy of leaf @index, which @ptr names, on a disk that seeks, is in sync and is not slow.
+ * In a parity1 neighbours may lie on different legs.
+ */
+static bool seeking_copy(const struct kvp_vdev *v, u64 index, u64 ptr, struct kvp_place *at)
 {
-	u32 copy, copies = kvp_page_copies(tp->v->g);
+	u32 copy, copies = kvp_page_copies(v->g);
 
 	for (copy = 0; copy < copies; copy++) {
-		const struct kvp_leg *leg = &tp->v->legs[tpage_durable_copy(tp, copy).leg];
+		const struct kvp_leg *leg;
 
+		*at = kvp_page_place(v->g, 0, index, kvp_ptr_slot(ptr), copy);
+		leg = &v->legs[at->leg];
 		if (leg->rotational && kvp_leg_in_sync(leg) && !READ_ONCE(leg->slow) &&
 		    !READ_ONCE(leg->late))
-			return (int)copy;
+			return true;
 	}
-	return -1;
+	return false;
 }
 
 /* Read @tp, whose copy lies at @at: by the last request, if it lies right behind that. */
@@ -64,12 +69,11 @@ static void add(struct ahead *a, struct kvp_tpage *tp, struct kvp_place at)
 }
 
 /*
- * Take leaf @index, which is not in memory, by its load lock, and add a read of its copy @copy.
- * False: it is in memory or in use, is not on a leg in sync, or has no place in memory. Then the
- * stream asks for it when it needs it. In a parity1 neighbours may lie on different legs.
+ * Take leaf @index, which is not in memory, by its load lock, and add a read of it. False: it is in
+ * memory or in use, no leg may be asked for it, or it has no place in memory. Then the stream asks
+ * for it when it needs it.
  */
-static bool take(struct kvp_table *t, struct ahead *a, const struct kvp_tpage *first, u64 index,
-		 u32 copy)
+static bool take(struct kvp_table *t, struct ahead *a, const struct kvp_tpage *first, u64 index)
 {
 	struct mutex *lock = tpage_load_lock(t, 0, index);
 	struct kvp_tpage *tp;
@@ -82,9 +86,8 @@ static bool take(struct kvp_table *t, struct ahead *a, const struct kvp_tpage *f
 	if (tp)
 		kvp_table_put(tp);
 	ptr = tpage_pointer(t, first->v, first->parent, index);
-	at = kvp_page_place(first->v->g, 0, index, kvp_ptr_slot(ptr), copy);
 	if (tp || kvp_ptr_null(ptr) || kvp_ptr_lost(ptr) ||
-	    !kvp_leg_in_sync(&first->v->legs[at.leg]))
+	    !seeking_copy(first->v, index, ptr, &at))
 		goto unlock;
 	tp = kvp_tpage_new_if_free(t, first->v, 0, index, first->parent);
 	if (!tp)
@@ -121,20 +124,22 @@ void kvp_table_read_ahead(struct kvp_table *t, const struct kvp_tpage *first)
 			     ((first->index >> KVP_PTRS_SHIFT) + 1) << KVP_PTRS_SHIFT);
 	struct kvp_tpage *before = first->index ?
 		kvp_tpage_lookup(t, first->v, 0, first->index - 1) : NULL;
-	int copy = before ? seeking_copy(first) : -1;
 	struct kvp_io_group group;
+	struct kvp_place at;
 	struct ahead *a;
 	u32 i;
 
-	if (before)
-		kvp_table_put(before);
-	if (copy < 0 || kvp_ssdcopy_any(t->client.copies))
+	if (!before)
+		return;
+	kvp_table_put(before);
+	if (!seeking_copy(first->v, first->index, first->durable, &at) ||
+	    kvp_ssdcopy_any(t->client.copies))
 		return;
 	a = kzalloc(sizeof(*a), GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN);
 	if (!a)
 		return;
 	for (index = first->index + 1; index < end && a->nr < LEAVES; index++)
-		if (!take(t, a, first, index, (u32)copy))
+		if (!take(t, a, first, index))
 			break;
 	kvp_io_group_init(&group);
 	kvp_io_group_submit_all(&group, a->ios, a->nr_ios);

@@ -14,7 +14,8 @@
 #include "table/ssdcopy.h"
 #include "table/table.h"
 
-#define LEGS		2u
+#define LEGS		2u	/* of the mirror that most cases have */
+#define MOST_LEGS	3u	/* of a parity1 */
 #define LEG_BLOCKS	40960u	/* 160 MiB: more leaves than pages in reserve */
 #define LEAF		512u	/* blocks below one leaf */
 #define BUDGET		1024u
@@ -24,7 +25,8 @@
 struct alone {
 	struct kvp_sb sb;
 	struct kvp_vdevs vdevs;
-	struct kvp_leg legs[LEGS];
+	struct kvp_leg legs[MOST_LEGS];
+	u32 nr_legs;
 	struct kvp_rcache rcache;
 	struct kvp_stats __percpu *stats;
 	struct kvp_ssdcopies copies;
@@ -102,10 +104,12 @@ static void lay_out(struct alone *a)
 {
 	struct kvp_why why;
 
-	if (kvp_layout(KVP_VDEV_MIRROR, LEGS, LEG_BLOCKS, 0, 0, &a->sb.vdevs[0], &why))
+	if (a->nr_legs > LEGS ?
+	    kvp_layout(KVP_VDEV_PARITY1, a->nr_legs, LEG_BLOCKS, 0, 0, &a->sb.vdevs[0], &why) :
+	    kvp_layout(KVP_VDEV_MIRROR, a->nr_legs, LEG_BLOCKS, 0, 0, &a->sb.vdevs[0], &why))
 		sim_fail("no layout: %s", why.text);
 	a->sb.vdev_count = 1;
-	a->sb.leg_count = LEGS;
+	a->sb.leg_count = a->nr_legs;
 	a->sb.nonce = 99;
 	if (kvp_regions_lay_out(&a->sb))
 		sim_fail("there are no regions");
@@ -113,13 +117,14 @@ static void lay_out(struct alone *a)
 	a->sb.root_count = kvp_root_count(&a->sb.vdevs[0]);
 }
 
-static struct alone *make(void)
+static struct alone *make(u32 legs)
 {
 	struct alone *a = kzalloc(sizeof(*a), GFP_KERNEL);
 	u32 i;
 
+	a->nr_legs = legs;
 	lay_out(a);
-	for (i = 0; i < LEGS; i++) {
+	for (i = 0; i < legs; i++) {
 		a->legs[i].index = i;
 		a->legs[i].bdev = &disks.bdev[i];
 		a->legs[i].state = KVP_LEG_IN_SYNC;
@@ -480,12 +485,29 @@ static void without_memory(struct alone *a)
 		sim_fail("%u pages are in memory", a->t.nr_pages);
 }
 
+/* A block of leaf @n. */
+static u64 in_leaf(const struct alone *a, u32 n)
+{
+	return (u64)n * kvp_leaf_blocks(&a->sb.vdevs[0]) + n;
+}
+
+static void set_leaves(struct alone *a, u32 nr)
+{
+	u32 n;
+
+	for (n = 0; n < a->nr_legs; n++)
+		a->legs[n].rotational = true;
+	for (n = 0; n < nr; n++)
+		set(a, in_leaf(a, n), CRC + n, KVP_ENTRY_VALID);
+	checkpoint(a);
+}
+
 /* Load leaf @n, which reads @reads pages; each block of it has the entry that it was given. */
 static void expect_reads(struct alone *a, u32 n, u32 reads)
 {
 	u64 before = atomic64_read(&a->work_stats.page_reads);
 
-	expect_entry(a, (u64)n * LEAF + n, CRC + n, KVP_ENTRY_VALID);
+	expect_entry(a, in_leaf(a, n), CRC + n, KVP_ENTRY_VALID);
 	if (atomic64_read(&a->work_stats.page_reads) - before != reads)
 		sim_fail("leaf %u took %llu reads, not %u", n,
 			 (u64)atomic64_read(&a->work_stats.page_reads) - before, reads);
@@ -499,11 +521,7 @@ static void reads_ahead(struct alone *a)
 {
 	u32 leg, n, above = a->sb.vdevs[0].levels - 1, healed;
 
-	for (leg = 0; leg < LEGS; leg++)
-		a->legs[leg].rotational = true;
-	for (n = 0; n < 40; n++)
-		set(a, (u64)n * LEAF + n, CRC + n, KVP_ENTRY_VALID);
-	checkpoint(a);
+	set_leaves(a, 40);
 	for (leg = 0; leg < LEGS; leg++)
 		damage(a, leg, 0, (20 + leg) * LEAF);
 	begin_again(a);
@@ -524,33 +542,60 @@ static void reads_ahead(struct alone *a)
 	expect_reads(a, 12, 1);
 }
 
+/*
+ * On a parity1 the leaves behind the first one have their copies on other legs. A leg that is out,
+ * or slow, is not asked for them if another has a copy.
+ */
+static void reads_ahead_of_a_leg(struct alone *a)
+{
+	const u32 first = KVP_SLOT_GROUP / 2, end = first + KVP_TABLE_LOAD_LOCKS;
+	u32 n, turn, reads;
+
+	set_leaves(a, 40);
+	for (turn = 0; turn < 4; turn++) {
+		begin_again(a);
+		a->legs[1].state = turn == 1 ? KVP_LEG_OFFLINE : KVP_LEG_IN_SYNC;
+		a->legs[1].slow = turn == 2;
+		a->legs[1].late = turn == 3;
+		expect_entry(a, in_leaf(a, first - 1), CRC + first - 1, KVP_ENTRY_VALID);
+		reads = disks.reads_of[1];
+		expect_reads(a, first, KVP_TABLE_LOAD_LOCKS);
+		if (disks.reads_of[1] - reads != !turn)
+			sim_fail("leg 1 is read %u times in turn %u", disks.reads_of[1] - reads, turn);
+		for (n = first + 1; n < end; n++)
+			expect_reads(a, n, 0);
+	}
+}
+
 /* --- the runner ----------------------------------------------------------------------- */
 
 static const struct alone_case {
 	const char *name;
 	void (*fn)(struct alone *a);
-	u32 levels;
+	u32 levels, legs;
 } cases[] = {
-	{ "table_alone_entries", entries, 1 },
-	{ "table_alone_entries_deep", entries, 2 },
-	{ "table_alone_snapshots", snapshots, 1 },
-	{ "table_alone_snapshots_deep", snapshots, 3 },
-	{ "table_alone_failed_writes", failed_writes, 1 },
-	{ "table_alone_discards", discards, 1 },
-	{ "table_alone_discards_deep", discards, 2 },
-	{ "table_alone_heals", heals, 1 },
-	{ "table_alone_loses_a_leaf", loses_a_leaf, 1 },
-	{ "table_alone_loses_a_leaf_deep", loses_a_leaf, 2 },
-	{ "table_alone_gives_up_a_page", gives_up_a_page, 2 },
-	{ "table_alone_without_memory", without_memory, 1 },
-	{ "table_alone_reads_ahead", reads_ahead, 1 },
-	{ "table_alone_reads_ahead_deep", reads_ahead, 2 },
+	{ "table_alone_entries", entries, 1, LEGS },
+	{ "table_alone_entries_deep", entries, 2, LEGS },
+	{ "table_alone_snapshots", snapshots, 1, LEGS },
+	{ "table_alone_snapshots_deep", snapshots, 3, LEGS },
+	{ "table_alone_failed_writes", failed_writes, 1, LEGS },
+	{ "table_alone_discards", discards, 1, LEGS },
+	{ "table_alone_discards_deep", discards, 2, LEGS },
+	{ "table_alone_heals", heals, 1, LEGS },
+	{ "table_alone_loses_a_leaf", loses_a_leaf, 1, LEGS },
+	{ "table_alone_loses_a_leaf_deep", loses_a_leaf, 2, LEGS },
+	{ "table_alone_gives_up_a_page", gives_up_a_page, 2, LEGS },
+	{ "table_alone_without_memory", without_memory, 1, LEGS },
+	{ "table_alone_reads_ahead", reads_ahead, 1, LEGS },
+	{ "table_alone_reads_ahead_deep", reads_ahead, 2, LEGS },
+	{ "table_alone_reads_ahead_of_a_leg", reads_ahead_of_a_leg, 1, MOST_LEGS },
+	{ "table_alone_reads_ahead_of_a_leg_deep", reads_ahead_of_a_leg, 2, MOST_LEGS },
 };
 
 static void alone_main(void *arg)
 {
 	const struct alone_case *c = arg;
-	struct alone *a = make();
+	struct alone *a = make(c->legs);
 
 	c->fn(a);
 	drop(a);
@@ -558,18 +603,18 @@ static void alone_main(void *arg)
 
 void table_alone_tests(void)
 {
-	u32 least = sim_least_levels, i;
-	struct image img[LEGS];
+	u32 least = sim_least_levels, i, leg;
+	struct image img[MOST_LEGS];
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (!wanted(cases[i].name))
 			continue;
 		sim_least_levels = cases[i].levels;
-		blank_disks(img, LEGS, LEG_BLOCKS);
-		result(cases[i].name,
-		       run_machine(img, LEGS, opt.seed, alone_main, (void *)&cases[i]));
-		image_free(&img[0]);
-		image_free(&img[1]);
+		blank_disks(img, cases[i].legs, LEG_BLOCKS);
+		result(cases[i].name, run_machine(img, cases[i].legs, opt.seed, alone_main,
+						  (void *)&cases[i]));
+		for (leg = 0; leg < cases[i].legs; leg++)
+			image_free(&img[leg]);
 	}
 	sim_least_levels = least;
 }
