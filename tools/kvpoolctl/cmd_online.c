@@ -79,7 +79,7 @@ const struct command cmd_online = {
 		"by themselves; SSDs of a cache do if kvpool-monitor runs. A power cut, or the "
 		"loss of the leg, interrupts a resilver; a later one goes on where it was. The "
 		"tunable resilver_rate limits its rate.\n"
-		"A leg that carries a signature of another tool is refused: it may have got "
+		"A leg or SSD that carries a signature of another tool is refused: it may have got "
 		"another use while it was out. labelclear --foreign wipes the signature.\n"
 		"A device that the pool does not have is refused if it is an older copy of the "
 		"leg, as a snapshot is: its label knows fewer checkpoints than the leg is known "

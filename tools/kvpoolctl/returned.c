@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "foreign.h"
 #include "format/logplace.h"
 #include "format/outs.h"
 #include "returned.h"
@@ -72,6 +73,16 @@ int returned_check(const char *path, const struct label *l, const char *uuid,
 	return 0;
 }
 
+/* It may have got another use while it was out, which may have left its label or not. */
+static int check_not_reused(const char *path, struct err *err)
+{
+	char type[1][SIGNATURE_TYPE];
+
+	foreign_find(&path, 1, type);
+	return *type[0] ? err_set(err, ERR_SIGNATURE, path, "-", "it carries a signature of %.60s",
+				  type[0]) : 0;
+}
+
 /* A label that cannot be used may be anybody's. A blank device has nothing that is needed. */
 static int check_held(const char *path, const struct label *l, const char *uuid,
 		      const struct kvp_sb *pool, struct err *err)
@@ -99,6 +110,8 @@ int returned_check_held(const char *path, const char *uuid, const struct kvp_sb 
 		label_free(&l);
 	}
 	device_close(&d);
+	if (!ret)
+		ret = check_not_reused(path, err);
 	if (ret)
 		snprintf(err->mend, sizeof(err->mend), "if nothing on it is needed: kvpoolctl "
 			 "online -f POOL DEV; or kvpoolctl replace it by another one");

@@ -29,7 +29,8 @@ int returned_check(const char *path, const struct label *l, const char *uuid,
 /**
  * returned_check_held() - the same for an SSD that is out, whose device @path the pool holds
  *
- * A device without any label passes: a power cut as the SSD began anew may leave it so.
+ * A device without any label passes: a power cut as the SSD began anew may leave it so. One with a
+ * signature of another tool does not: it may have got another use.
  */
 int returned_check_held(const char *path, const char *uuid, const struct kvp_sb *pool,
 			struct err *err);

@@ -15,6 +15,7 @@
 #include "device.h"
 #include "dm.h"
 #include "expect.h"
+#include "foreign.h"
 #include "format/outs.h"
 #include "image.h"
 #include "import.h"
@@ -46,7 +47,9 @@ static struct {
 
 static struct {
 	char started[4][64];		/* names */
+	char table[512];		/* of the last one */
 	unsigned int starts;
+	unsigned int probes;		/* of the second leg of pool "one", before a start */
 	void (*at_start)(void);		/* what happens while a pool starts */
 	void (*at_load)(void);		/* before a start, once it was decided */
 } world;
@@ -96,7 +99,8 @@ bool dm_is_pool(dev_t rdev)
 int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
 	     struct err *err)
 {
-	(void)uuid, (void)sectors, (void)params, (void)readonly, (void)err;
+	(void)uuid, (void)sectors, (void)readonly, (void)err;
+	snprintf(world.table, sizeof(world.table), "%s", params);
 	snprintf(world.started[world.starts++ % 4], 64, "%s", name);
 	if (world.at_start)
 		world.at_start();
@@ -238,6 +242,34 @@ bool module_starts_degraded(void)
 	return false;
 }
 
+/* --- in place of a part of libkvpool/foreign.c --------------------------------------------- */
+
+static struct image one, two;	/* pools to import */
+
+/* Without the patience, and counted. */
+void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
+{
+	struct err err;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		signature_find(paths[i], type[i], sizeof(type[i]), &err);
+		world.probes += !world.starts && !strcmp(paths[i], one.path[1]);
+	}
+}
+
+/* What mkswap leaves in the first page. The labels of a leg lie behind it. */
+static void make_swap(const char *path)
+{
+	const u32 header[2] = { 1, 100 };	/* version, last page */
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || pwrite(fd, header, sizeof(header), 1024) != (ssize_t)sizeof(header) ||
+	    pwrite(fd, "SWAPSPACE2", 10, 4086) != 10)
+		abort();
+	close(fd);
+}
+
 /* --- a run of a command ------------------------------------------------------------------- */
 
 static char out[8192];
@@ -369,8 +401,6 @@ static void test_lock(void)
 /* --- import ------------------------------------------------------------------------------- */
 
 #define OTHER_HOST	8
-
-static struct image one, two;
 
 static void make(struct image *m, const char *name, u8 uuid)
 {
@@ -770,6 +800,10 @@ static void test_return(void)
 	/* another device: no label, or that of another SSD, or of a leg */
 	begin_return(NULL);
 	refused_return(spare, "it has no label of the pool");
+	/* it has got another use */
+	begin_return(NULL);
+	make_swap(pool.m.path[3]);
+	refused_return(pool.m.path[3], "it holds a signature: swap");
 	begin_return(NULL);
 	refused_return(pool.m.path[2], "it has not the label of the SSD");
 	begin_return(NULL);
@@ -967,6 +1001,13 @@ static void test_held(void)
 	pool.m.sb.log_discards--;
 	pool.m.sb.legs[3].out = KVP_OUT_CALLED;
 	expect(strstr(held_fault(pool.m.path[3]) ?: "", "has not recorded yet"));
+	end_return();
+	/* it has got another use, which may have left no label */
+	begin_return(NULL);
+	make_swap(pool.m.path[3]);
+	make_swap(spare);
+	expect(strstr(held_fault(pool.m.path[3]) ?: "", "carries a signature of swap"));
+	expect(strstr(held_fault(spare) ?: "", "carries a signature of swap"));
 	end_return();
 	begin_return(NULL);
 	gets_newer_label();

@@ -16,6 +16,7 @@
 #include "ctl.h"
 #include "dm.h"
 #include "expect.h"
+#include "foreign.h"
 #include "legs.h"
 #include "names.h"
 #include "pool_lock.h"
@@ -52,6 +53,8 @@ static struct script {
 	const char *path[4];
 	const char *refusal;	/* of a message; NULL: it is carried out */
 	const char *label;	/* the name in the labels; NULL: tank */
+	const char *signature;	/* of another tool, on the leg that is probed; NULL: none */
+	char probed[64];	/* the path of that */
 	bool readonly, reloads;
 	char sent[8][64];	/* messages */
 	unsigned int sent_count;
@@ -186,6 +189,14 @@ int module_load(struct err *err)
 	return err_set(err, ERR_MODULE, "module", "-", "not in this test");
 }
 
+/* In place of a part of libkvpool/foreign.c. */
+void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
+{
+	expect(count == 1);
+	snprintf(script.probed, sizeof(script.probed), "%s", paths[0]);
+	snprintf(type[0], SIGNATURE_TYPE, "%s", script.signature ?: "");
+}
+
 /* --- a run of a command ----------------------------------------------------------------- */
 
 static struct {
@@ -316,6 +327,29 @@ static void test_online_refused(void)
 	BEGIN(LEG_IS("offline"));
 	RUN(&cmd_online, false, false, "online", "tank", "/dev/null");
 	expect(last.status == EXIT_FAILED && said("not a leg of pool tank"));
+}
+
+/* What mkswap or mkfs has left on a leg that was out would be written over. */
+static void test_online_reused(void)
+{
+	static const char *const types[] = { "swap", "ext4" };
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		BEGIN(LEG_IS("offline"));
+		script.signature = types[i / 2];
+		RUN(&cmd_online, i % 2, i % 2, "online", "tank", "8:16");
+		expect(last.status == EXIT_REFUSED && !script.sent_count && !*script.loaded);
+		snprintf(text, sizeof(text), "it carries a signature of %s", script.signature);
+		expect(said(text) && said("kvpoolctl labelclear --foreign DEV"));
+		expect(strstr(script.probed, "8:16"));
+	}
+	/* nothing is written to it anew: it is in use, or resilvers */
+	BEGIN(LEG_IS("resilvering"), LEG_IS("online"));
+	script.signature = "swap";
+	RUN(&cmd_online, false, false, "online", "--wait", "tank", "8:16");
+	expect(last.status == EXIT_DONE && !*script.probed);
 }
 
 static bool none_gone(const char *word)
@@ -936,6 +970,7 @@ int main(int argc, char **argv)
 	test_online();
 	test_online_waits();
 	test_online_refused();
+	test_online_reused();
 	test_table();
 	test_replace_refused();
 	test_shadow_table();
