@@ -136,7 +136,7 @@ static void list_unusable(struct ctl *ctl, struct scan *s, json_object *root)
 static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 {
 	json_object *root = json_root(), *pools = json_list(root, "pools"), *o;
-	struct found_pool without;
+	struct import_without without;
 	char uuid[UUID_BUF];
 	struct refusals r;
 	unsigned int i;
@@ -145,7 +145,7 @@ static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 		const struct found_pool *p = &s->pools[i];
 
 		if (import_leave_out(p, &q->o, &without))
-			p = &without;
+			p = &without.pool;
 		import_check(p, &q->o, &r);
 		import_check_devices(p, &q->o, &r);
 		o = import_object(p, &r);
@@ -340,6 +340,14 @@ static void note_shadow(struct ctl *ctl, const struct found_pool *p, const struc
 		leg ? "cannot be used" : "is missing", *why ? ": " : "", why, mend, name, name);
 }
 
+/* What an import needs of a pool, as of one look at its labels. */
+struct start {
+	const struct found_pool *all, *p;	/* with and without legs that are left out */
+	struct import_without without;
+	const char *name;
+	char params[PARAMS_MAX];
+};
+
 static void note_reused(struct ctl *ctl, const char *path, const char *type)
 {
 	ctl_say(ctl, "note: %s is left out: it was out of use, and carries a signature of %.60s "
@@ -347,17 +355,17 @@ static void note_reused(struct ctl *ctl, const char *path, const char *type)
 		"kvpoolctl online", path, type, path);
 }
 
-static void note_left_out(struct ctl *ctl, const struct found_pool *p,
-			  const struct found_pool *without)
+static void note_left_out(struct ctl *ctl, const struct start *start)
 {
-	char why[FOUND_WHY], type[SIGNATURE_TYPE];
+	const struct found_pool *p = start->all;
+	char why[FOUND_WHY];
 	u32 i;
 
 	for (i = 0; i < p->sb->leg_count; i++)
-		if (p->legs[i] && !without->legs[i] && p->legs[i]->dev.readonly)
+		if (p->legs[i] && !start->p->legs[i] && p->legs[i]->dev.readonly)
 			ctl_say(ctl, "note: %s is read-only and left out", p->legs[i]->dev.path);
-		else if (p->legs[i] && !without->legs[i] && import_is_reused(p, i, type))
-			note_reused(ctl, p->legs[i]->dev.path, type);
+		else if (p->legs[i] && !start->p->legs[i])
+			note_reused(ctl, p->legs[i]->dev.path, start->without.reused[i]);
 		else if (!p->legs[i] && p->unusable[i] && found_fault(p->unusable[i], why, NULL))
 			ctl_say(ctl, "note: %s is left out: %s", p->unusable[i]->dev.path, why);
 }
@@ -381,14 +389,6 @@ static void take_legs_back(const struct found_pool *p)
 			announce_joined(p->legs[i]->dev.rdev);
 }
 
-/* What an import needs of a pool, as of one look at its labels. */
-struct start {
-	const struct found_pool *all, *p;	/* with and without legs that are left out */
-	struct found_pool without;
-	const char *name;
-	char params[PARAMS_MAX];
-};
-
 /* 0: it can start; else the exit status, with @err: it is refused, as these labels say. */
 static int decide(const struct found_pool *p, const struct request *q, struct start *start,
 		  struct err *err)
@@ -397,7 +397,7 @@ static int decide(const struct found_pool *p, const struct request *q, struct st
 
 	start->all = start->p = p;
 	if (import_leave_out(p, &q->o, &start->without))
-		start->p = &start->without;
+		start->p = &start->without.pool;
 	start->name = q->o.new_name ?: p->sb->name;
 	import_check(start->p, &q->o, &r);
 	import_check_devices(start->p, &q->o, &r);
@@ -451,7 +451,7 @@ static int only_plan(struct ctl *ctl, const struct found_pool *p, const struct r
 
 	if (decide(p, q, &start, &err))
 		return fail(ctl, start.p, q, &err);
-	note_left_out(ctl, start.all, start.p);
+	note_left_out(ctl, &start);
 	print_plan(ctl, start.p, q, start.name, start.params);
 	note_watch(ctl, start.p, q);
 	note_discard(ctl, start.p, q->o.discard_log);
@@ -475,7 +475,7 @@ static int try_start(struct ctl *ctl, const struct scan *s, const struct found_p
 	if (ret && err.code == ERR_ACTIVE)
 		return fail(ctl, start.p, q, &err);
 	if (!ret) {
-		note_left_out(ctl, start.all, start.p);
+		note_left_out(ctl, &start);
 		if (module_load(&err) ||
 		    (watch_seconds(start.p, &q->o) && watch_run(ctl, start.p, &q->o, &err)))
 			return fail(ctl, start.p, q, &err);

@@ -53,11 +53,11 @@ static void add_pool(json_object *list, const struct scan *s, const struct found
 {
 	json_object *idle = json_item(list);
 	char uuid[UUID_BUF], mend[128];
-	struct found_pool without;
+	struct import_without without;
 	struct refusals r;
 
 	if (import_leave_out(p, o, &without))
-		p = &without;
+		p = &without.pool;
 	import_check(p, o, &r);
 	import_check_devices(p, o, &r);
 	snprintf(mend, sizeof(mend), "kvpoolctl import %.64s", import_word(s, p, uuid));

@@ -390,25 +390,26 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_name(p, o->new_name ?: p->sb->name, r);
 }
 
-bool import_is_reused(const struct found_pool *p, u32 i, char type[SIGNATURE_TYPE])
+/* Probe the legs that are out. All others are not called reused. */
+static void find_reused(const struct found_pool *p, char (*reused)[SIGNATURE_TYPE])
 {
-	char types[1][SIGNATURE_TYPE] = { "" };
-	const char *path;
+	char types[KVP_MAX_LEGS][SIGNATURE_TYPE];
+	const char *paths[KVP_MAX_LEGS] = { NULL };
+	unsigned int n = 0;
+	u32 of[KVP_MAX_LEGS], i;
 
-	if (p->legs[i] && !scan_leg_in_sync(p, i)) {
-		path = p->legs[i]->dev.path;
-		foreign_find(&path, 1, types);
+	for (i = 0; i < KVP_MAX_LEGS; i++)
+		*reused[i] = 0;
+	for (i = 0; i < p->sb->leg_count; i++) {
+		if (!p->legs[i] || scan_leg_in_sync(p, i))
+			continue;
+		of[n] = i;
+		paths[n++] = p->legs[i]->dev.path;
 	}
-	memcpy(type, types[0], SIGNATURE_TYPE);
-	return *type;
-}
-
-static bool is_left_out(const struct found_pool *p, u32 i, bool all)
-{
-	char type[SIGNATURE_TYPE];
-
-	return p->legs[i] && ((p->legs[i]->dev.readonly && (all || !scan_leg_in_sync(p, i))) ||
-			      import_is_reused(p, i, type));
+	if (n)
+		foreign_find(paths, n, types);
+	for (i = 0; i < n; i++)
+		memcpy(reused[of[i]], types[i], SIGNATURE_TYPE);
 }
 
 /*
@@ -417,30 +418,37 @@ static bool is_left_out(const struct found_pool *p, u32 i, bool all)
  * import_check() says, as of legs that are missing.
  */
 static bool leave_out(const struct found_pool *p, const struct import_options *o, bool all,
-		      struct found_pool *without)
+		      struct import_without *without)
 {
+	struct found_pool *rest = &without->pool;
 	struct refusals r;
 	unsigned int left = 0;
 	u32 i;
 
-	*without = *p;
+	*rest = *p;
 	for (i = 0; i < p->sb->leg_count; i++) {
-		if (!is_left_out(p, i, all))
+		struct found_leg *leg = p->legs[i];
+
+		if (!leg || !(*without->reused[i] ||
+			      (leg->dev.readonly && (all || !scan_leg_in_sync(p, i)))))
 			continue;
-		without->unusable[i] = p->legs[i];
-		without->legs[i] = NULL;
+		rest->unusable[i] = leg;
+		rest->legs[i] = NULL;
 		left++;
 	}
 	if (!left)
 		return false;
-	import_check(without, o, &r);
+	import_check(rest, o, &r);
 	return !r.count;
 }
 
 bool import_leave_out(const struct found_pool *p, const struct import_options *o,
-		      struct found_pool *without)
+		      struct import_without *without)
 {
-	return !o->readonly && (leave_out(p, o, true, without) || leave_out(p, o, false, without));
+	if (o->readonly)
+		return false;
+	find_reused(p, without->reused);
+	return leave_out(p, o, true, without) || leave_out(p, o, false, without);
 }
 
 /* Checks a leg that is there: false if it cannot be used. */

@@ -31,24 +31,27 @@ void import_check_devices(const struct found_pool *p, const struct import_option
 			  struct refusals *r);
 
 /**
- * import_is_reused() - has leg @i got another use while it was out?
- * @type: set to the signature that another tool left on it, or to ""
- *
- * A resilver would write over what it holds now. Legs in sync have all that the pool has, so they
- * are never called that.
+ * struct import_without - a pool without legs that are read-only, or have got another use
+ * @pool: the rest of it; those legs are in pool.unusable
+ * @reused: the signature that another tool left on each leg while it was out, or ""
  */
-bool import_is_reused(const struct found_pool *p, u32 i, char type[SIGNATURE_TYPE]);
+struct import_without {
+	struct found_pool pool;
+	char reused[KVP_MAX_LEGS][SIGNATURE_TYPE];
+};
 
 /**
  * import_leave_out() - can @p be imported without legs that are read-only, or reused?
  * @without: receives @p without those that may be left out
  *
- * Such a leg counts as missing if it is out anyway, if the pool is to start degraded, or if a
- * missing leg is no reason to ask: an SSD of a cache, or a leg of a parity1. False: no leg may be
- * left out, or the others do not suffice; then import_check_devices() names the leg.
+ * A read-only leg counts as missing if it is out anyway, if the pool is to start degraded, or if a
+ * missing leg is no reason to ask: an SSD of a cache, or a leg of a parity1. A leg that is out is
+ * probed for signatures, once: a resilver would write over what it holds now. Legs in sync have all
+ * that the pool has, so they are never called reused. False: no leg may be left out, or the others
+ * do not suffice; then import_check_devices() names the leg.
  */
 bool import_leave_out(const struct found_pool *p, const struct import_options *o,
-		      struct found_pool *without);
+		      struct import_without *without);
 
 /** import_log_lost() - is the log on a cache that is missing, and not empty? */
 bool import_log_lost(const struct found_pool *p);

@@ -541,6 +541,33 @@ static void test_import_refused_before(void)
 	end_import();
 }
 
+/* A leg that was out may have got another use. An import leaves it out, and probes it once. */
+static void test_import_reused(void)
+{
+	bool reused;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		reused = i;
+		begin_import();
+		one.sb.legs[1].state = KVP_LEG_STALE;
+		image_stop(&one);
+		if (reused)
+			make_swap(one.path[1]);
+		expect(!IMPORT("one") && world.starts == 1 && world.probes == 1);
+		expect(!strstr(world.table, " -") == !reused);
+		expect(!strstr(out, "is left out: it was out of use, and carries a signature of "
+			       "swap") == !reused);
+		end_import();
+	}
+	/* in sync, it has all that the pool has */
+	begin_import();
+	make_swap(one.path[1]);
+	expect(!IMPORT("one") && !world.probes && !strstr(world.table, " -"));
+	expect(!strstr(out, "is left out"));
+	end_import();
+}
+
 /* --- a change of SSDs --------------------------------------------------------------------- */
 
 #define TABLE(leg)	POOL_UUID " 0 mirror 2 8:0 " leg " cache 2 8:32 8:48"
@@ -1106,6 +1133,7 @@ int main(void)
 	test_lock();
 	test_import_all();
 	test_import_late();
+	test_import_reused();
 	test_import_refused_before();
 	test_change_after_drain();
 	test_device_after_drain();

@@ -1401,7 +1401,7 @@ static void test_import_readonly(void)
 /* Is a pool of two legs, one of them read-only, imported without that? @out: it was out before. */
 static bool left_out(bool out, u64 degraded_start, const struct import_options *o, bool both)
 {
-	struct found_pool without;
+	struct import_without without;
 	struct image m;
 	struct scan s;
 	bool left;
@@ -1415,7 +1415,7 @@ static bool left_out(bool out, u64 degraded_start, const struct import_options *
 	s.pools[0].legs[1]->dev.readonly = true;
 	s.pools[0].legs[0]->dev.readonly = both;
 	left = import_leave_out(&s.pools[0], o, &without);
-	expect(!left || (without.legs[0] && !without.legs[1]));
+	expect(!left || (without.pool.legs[0] && !without.pool.legs[1]));
 	scan_free(&s);
 	image_free(&m);
 	return left;
@@ -1439,7 +1439,7 @@ static void test_import_leave_out(void)
 static bool left_out_of(const struct image_shape *shape, unsigned int leg)
 {
 	struct import_options o = { .readonly = false };
-	struct found_pool without;
+	struct import_without without;
 	struct image m;
 	struct scan s;
 	bool left;
@@ -1448,7 +1448,8 @@ static bool left_out_of(const struct image_shape *shape, unsigned int leg)
 	scan(&m, &s);
 	s.pools[0].legs[leg]->dev.readonly = true;
 	left = import_leave_out(&s.pools[0], &o, &without);
-	expect(!left || (!without.legs[leg] && without.unusable[leg] == s.pools[0].legs[leg]));
+	expect(!left || (!without.pool.legs[leg] &&
+			 without.pool.unusable[leg] == s.pools[0].legs[leg]));
 	scan_free(&s);
 	image_free(&m);
 	return left;
