@@ -3036,91 +3036,108 @@ static void print_unasked(void)
 	json_object_put(pool);
 }
 
+static void test_check_standard_small(void)
+{
+	test_check_standard(IMAGE_SMALL);
+}
+
+static void test_check_standard_large(void)
+{
+	test_check_standard(IMAGE_LARGE);
+}
+
+static void (*const tests[])(void) = {
+	test_crc32c,
+	test_size,
+	test_features,
+	test_uuid,
+	test_name,
+	test_time,
+	test_setting,
+	test_word_escape,
+	test_text_clean,
+	test_watched,
+	test_watched_many,
+	test_device_word,
+	test_stats,
+	test_spares,
+	test_spare_kind,
+	test_needed,
+	test_events,
+	test_latency,
+	test_iocount,
+	test_errors,
+	test_vdevs,
+	test_cache_options,
+	test_logs_hold_chunks,
+	test_cache_counts,
+	test_window_refused,
+	test_chunk,
+	test_label,
+	test_label_at_old_end,
+	test_import_whole,
+	test_import_shadow,
+	test_import_host,
+	test_watch,
+	test_watch_when,
+	test_watch_unread,
+	test_import_missing,
+	test_import_silent,
+	test_open_silent,
+	test_read_silent,
+	test_ask_silent,
+	test_apart,
+	test_pmbr,
+	test_import_fork,
+	test_import_never_counted,
+	test_import_put_back,
+	test_import_parted,
+	test_import_readonly,
+	test_import_leave_out,
+	test_import_leave_out_unasked,
+	test_import_duplicate,
+	test_remember,
+	test_remember_damaged,
+	test_replay,
+	test_replay_touches,
+	test_check_standard_small,
+	test_check_standard_large,
+	test_check_clean,
+	test_check_home_damage,
+	test_check_table_damage,
+	test_check_log_damage,
+	test_check_unread_log,
+	test_check_unread_and_torn,
+	test_check_stale_root,
+	test_log_generations,
+	test_check_missing,
+	test_check_hangs,
+	test_label_leg,
+	test_copies,
+	test_check_resilvering,
+	test_inspect,
+	test_advice,
+	test_advice_no_spare,
+	test_unasked,
+	test_columns,
+	test_larger_layouts,
+	test_layout_tree,
+	test_layout_of_cache,
+	test_cache_lines,
+	test_many_signatures,
+	test_foreign_places,
+};
+
 int main(int argc, char **argv)
 {
+	size_t i;
+
 	if (argc > 1 && !strcmp(argv[1], "unasked")) {
 		print_unasked();
 		return 0;
 	}
-	test_crc32c();
-	test_size();
-	test_features();
-	test_uuid();
-	test_name();
-	test_time();
-	test_setting();
-	test_word_escape();
-	test_text_clean();
-	test_watched();
-	test_watched_many();
-	test_device_word();
-	test_stats();
-	test_spares();
-	test_spare_kind();
-	test_needed();
-	test_events();
-	test_latency();
-	test_iocount();
-	test_errors();
-	test_vdevs();
-	test_cache_options();
-	test_logs_hold_chunks();
-	test_cache_counts();
-	test_window_refused();
-	test_chunk();
-	test_label();
-	test_label_at_old_end();
-	test_import_whole();
-	test_import_shadow();
-	test_import_host();
-	test_watch();
-	test_watch_when();
-	test_watch_unread();
-	test_import_missing();
-	test_import_silent();
-	test_open_silent();
-	test_read_silent();
-	test_ask_silent();
-	test_apart();
-	test_pmbr();
-	test_import_fork();
-	test_import_never_counted();
-	test_import_put_back();
-	test_import_parted();
-	test_import_readonly();
-	test_import_leave_out();
-	test_import_leave_out_unasked();
-	test_import_duplicate();
-	test_remember();
-	test_remember_damaged();
-	test_replay();
-	test_replay_touches();
-	test_check_standard(IMAGE_SMALL);
-	test_check_standard(IMAGE_LARGE);
-	test_check_clean();
-	test_check_home_damage();
-	test_check_table_damage();
-	test_check_log_damage();
-	test_check_unread_log();
-	test_check_unread_and_torn();
-	test_check_stale_root();
-	test_log_generations();
-	test_check_missing();
-	test_check_hangs();
-	test_label_leg();
-	test_copies();
-	test_check_resilvering();
-	test_inspect();
-	test_advice();
-	test_advice_no_spare();
-	test_unasked();
-	test_columns();
-	test_larger_layouts();
-	test_layout_tree();
-	test_layout_of_cache();
-	test_cache_lines();
-	test_many_signatures();
-	test_foreign_places();
+	for (i = 0; i < sizeof(tests) / sizeof(*tests); i++)
+		tests[i]();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
