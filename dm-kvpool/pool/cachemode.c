@@ -20,6 +20,7 @@
 #include "log/move.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
+#include "pool/change.h"
 #include "pool/pool.h"
 #include "pool/start.h"
 #include "super/events.h"
@@ -204,18 +205,23 @@ static bool lowers(struct kvp_pool *pool, const struct kvp_vdev *cache)
 	       (least && kvp_vdev_usable(cache) == kvp_log_needs(cache->g));
 }
 
+int kvp_cache_able(struct kvp_pool *pool, struct kvp_refusal *r)
+{
+	int ret = kvp_change_able(pool, r);
+
+	if (!ret && !kvp_pool_cache(pool))
+		ret = kvp_refuse(r, -ENXIO, "kvpoolctl add POOL cache DEVICE...",
+				 "the pool has no cache");
+	return ret;
+}
+
 static int check_mode(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 mode, bool force,
 		      struct kvp_refusal *r)
 {
-	if (kvp_pool_readonly(pool))
-		return kvp_refuse(r, -EROFS, "export it and import it without --readonly",
-				  "the pool is read-only");
-	if (!cache)
-		return kvp_refuse(r, -ENXIO, "kvpoolctl add POOL cache DEVICE...",
-				  "the pool has no cache");
-	if (kvp_pool_faulted(pool))
-		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
-				  "the pool is faulted");
+	int ret = kvp_cache_able(pool, r);
+
+	if (ret)
+		return ret;
 	if (mode != KVP_CACHE_WRITEBACK || READ_ONCE(pool->vdevs.log_vdev) == cache)
 		return 0;
 	if (!kvp_vdev_usable(cache))

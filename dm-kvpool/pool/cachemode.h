@@ -133,6 +133,14 @@ void kvp_drain_unquiesce(struct kvp_pool *pool);
 /* For another change that needs an emptier log (cachewindow.c). */
 
 /**
+ * kvp_cache_able() - refuse a change of the cache where none is possible
+ *
+ * Return: 0; or -EROFS, -EBUSY or -ENXIO with @r filled in: the pool is read-only, is faulted, or
+ * has no cache. Context: any.
+ */
+int __must_check kvp_cache_able(struct kvp_pool *pool, struct kvp_refusal *r);
+
+/**
  * kvp_drain_do() - do @job, and wait for it
  *
  * It does not wait for another drain, which may take hours. Return: what the job returned; or

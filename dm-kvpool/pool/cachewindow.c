@@ -85,25 +85,11 @@ static int commit(struct kvp_pool *pool, const struct kvp_vdev *cache,
 	return ret;
 }
 
-static int check(struct kvp_pool *pool, const struct kvp_vdev *cache, struct kvp_refusal *r)
-{
-	if (kvp_pool_readonly(pool))
-		return kvp_refuse(r, -EROFS, "export it and import it without --readonly",
-				  "the pool is read-only");
-	if (!cache)
-		return kvp_refuse(r, -ENXIO, "kvpoolctl add POOL cache DEVICE...",
-				  "the pool has no cache");
-	if (kvp_pool_faulted(pool))
-		return kvp_refuse(r, -EBUSY, "see kvpoolctl status; mend that first",
-				  "the pool is faulted");
-	return 0;
-}
-
 /* The geometry with a window of @blocks. */
 static int plan(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 blocks,
 		struct kvp_geometry *new, struct kvp_refusal *r)
 {
-	int ret = check(pool, cache, r);
+	int ret = kvp_cache_able(pool, r);
 	struct kvp_why why;
 
 	if (ret)
