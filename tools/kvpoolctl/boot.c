@@ -19,15 +19,10 @@ const char *boot_leaves(const struct kvp_sb *sb)
 
 static int read_uuid(const char *path, char uuid[UUID_BUF], struct err *err)
 {
-	struct device d;
 	struct label l;
-	int ret;
+	int ret = 0;
 
-	if (device_open(path, true, &d, err))
-		return -1;
-	ret = label_read(&d, &l, err);
-	device_close(&d);
-	if (ret)
+	if (label_read_path(path, true, &l, err))
 		return -1;
 	if (label_fault(&l))
 		ret = err_set(err, ERR_NO_LABEL, path, "see kvpoolctl inspect", "%s",

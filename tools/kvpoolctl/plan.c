@@ -60,10 +60,9 @@ static int read_label(struct plan *p, const struct stats *s, struct err *err)
 {
 	const char *state, *path;
 	char name[PATH_MAX];
-	struct device dev;
 	struct label l;
 	unsigned int i;
-	int ret;
+	int ret = 0;
 
 	for (i = 0; (state = stats_text(s, "leg.%u.state", i)); i++)
 		if (!strcmp(state, "online"))
@@ -73,11 +72,7 @@ static int read_label(struct plan *p, const struct stats *s, struct err *err)
 		return err_set(err, ERR_MISSING_LEGS, p->name,
 			       "see kvpoolctl status; mend that first",
 			       "no leg of it is online");
-	if (device_open(leg_path(path, name, sizeof(name)), false, &dev, err))
-		return -1;
-	ret = label_read(&dev, &l, err);
-	device_close(&dev);
-	if (ret)
+	if (label_read_path(leg_path(path, name, sizeof(name)), false, &l, err))
 		return -1;
 	if (label_fault(&l))
 		ret = err_set(err, ERR_IO, name, "see kvpoolctl inspect", "%s", label_fault(&l));

@@ -36,24 +36,20 @@ int resilver_label_leg(const struct dm_entry *e, const struct stats *s, const ch
 {
 	const char *known;
 	char uuid[UUID_BUF];
-	struct device d;
 	struct label l;
 	int i, found = -1;
 
-	if (device_open(dev, true, &d, NULL))
+	if (label_read_path(dev, true, &l, NULL))
 		return -1;
-	if (!label_read(&d, &l, NULL)) {
-		if (l.sb && !strcasecmp(uuid_print(l.sb->pool_uuid, uuid), e->uuid)) {
-			uuid_print(l.sb->leg_uuid, uuid);
-			for (i = 0; i < KVP_MAX_LEGS; i++) {
-				known = stats_text(s, "leg.%u.uuid", (unsigned int)i);
-				if (known && !strcasecmp(known, uuid))
-					found = i;
-			}
+	if (l.sb && !strcasecmp(uuid_print(l.sb->pool_uuid, uuid), e->uuid)) {
+		uuid_print(l.sb->leg_uuid, uuid);
+		for (i = 0; i < KVP_MAX_LEGS; i++) {
+			known = stats_text(s, "leg.%u.uuid", (unsigned int)i);
+			if (known && !strcasecmp(known, uuid))
+				found = i;
 		}
-		label_free(&l);
 	}
-	device_close(&d);
+	label_free(&l);
 	return found;
 }
 

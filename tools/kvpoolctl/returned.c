@@ -98,20 +98,13 @@ static int check_held(const char *path, const struct label *l, const char *uuid,
 int returned_check_held(const char *path, const char *uuid, const struct kvp_sb *pool,
 			struct err *err)
 {
-	struct device d;
 	struct label l;
 	int ret;
 
-	if (device_open(path, true, &d, err))
+	if (label_read_path(path, true, &l, err))
 		return -1;
-	ret = label_read(&d, &l, err);
-	if (!ret) {
-		ret = check_held(path, &l, uuid, pool, err);
-		label_free(&l);
-	}
-	device_close(&d);
-	if (!ret)
-		ret = check_not_reused(path, err);
+	ret = check_held(path, &l, uuid, pool, err) ?: check_not_reused(path, err);
+	label_free(&l);
 	if (ret)
 		snprintf(err->mend, sizeof(err->mend), "if nothing on it is needed: kvpoolctl "
 			 "online -f POOL DEV; or kvpoolctl replace it by another one");

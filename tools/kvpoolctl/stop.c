@@ -81,19 +81,14 @@ static void print_plan(const struct dm_entry *e, json_object *pool, const char *
  */
 static bool label_is_clean(const char *path)
 {
-	struct device d;
 	struct label l;
 	struct err err;
 	bool clean;
 
-	if (device_open(path, false, &d, &err))
+	if (label_read_path(path, false, &l, &err))
 		return false;
-	clean = !label_read(&d, &l, &err);
-	if (clean) {
-		clean = l.sb && (l.sb->flags & KVP_SB_CLEAN);
-		label_free(&l);
-	}
-	device_close(&d);
+	clean = l.sb && (l.sb->flags & KVP_SB_CLEAN);
+	label_free(&l);
 	return clean;
 }
 

@@ -258,6 +258,18 @@ int label_read(const struct device *d, struct label *l, struct err *err)
 	return err_set(err, ERR_FAILED, d->path, "free some memory", "out of memory");
 }
 
+int label_read_path(const char *path, bool allow_file, struct label *l, struct err *err)
+{
+	struct device d;
+	int ret;
+
+	if (device_open(path, allow_file, &d, err))
+		return -1;
+	ret = label_read(&d, l, err);
+	device_close(&d);
+	return ret;
+}
+
 void label_free(struct label *l)
 {
 	free(l->sb);

@@ -52,6 +52,13 @@ struct label {
  * Return: 0, or -1 with @err when out of memory.
  */
 int label_read(const struct device *d, struct label *l, struct err *err);
+
+/**
+ * label_read_path() - the same of the device at @path, which is opened for that (device_open())
+ *
+ * Return: 0, or -1 with @err: also if it cannot be opened.
+ */
+int label_read_path(const char *path, bool allow_file, struct label *l, struct err *err);
 void label_free(struct label *l);
 
 /** label_silent() - make @l the label of a device that did not answer: no slot can be read */
