@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "core/cache.h"
+#include "inuse.h"
 #include "pool/cachemode.h"
 #include "pool/cachevdev.h"
 #include "script.h"
 #include "super/members.h"
 #include "table/table.h"
 
-#define NO_DISK	6u	/* behind the disks of all pools here */
+#define NO_DISK	IN_USE_NO_DISK
 
 /* One change of mode after the other. */
 static const struct course {
@@ -42,6 +43,7 @@ static struct {
 
 /* What the tasks of a turn know of one another. */
 static struct {
+	struct in_use use;
 	bool busy;
 	u32 writers;
 	bool is_set, flushed;	/* it has returned */
@@ -50,29 +52,10 @@ static struct {
 
 static void read_all(struct script *s)
 {
-	u64 block;
-
-	for (block = 0; block < s->o.blocks; block++)
-		host_read_check(&s->host, block);
+	host_read_each(&s->host, 0, s->o.blocks);
 }
 
 /* --- it is in use ----------------------------------------------------------------------- */
-
-/* Small writes that are waited for, and now and then a large one by intent. */
-static void writer(void *arg)
-{
-	struct script *s = arg;
-	struct host *h = &s->host;
-	u32 i;
-
-	for (i = 0; own.busy && i < 12; i++) {
-		host_write(h, 60 + i % 5, 2, true);
-		if (i % 4 == 1)
-			host_write(h, 128 + 24 * (i % 3), 24, false);
-		host_flush(h);
-	}
-	own.writers--;
-}
 
 static void expect_place(struct script *s, u64 mode)
 {
@@ -111,29 +94,16 @@ static void change(struct script *s)
 	host_write(h, 200, 40, false);
 	host_flush(h);
 	host_write(h, 22, 3, false);
-	if (variant.victim != NO_DISK) {
-		disks_fault(FAULT_DEATH, variant.victim, 0, ~0ull)->after = variant.after;
-		h->may_fail = true;
-	}
-	script_cut_from_here(s);
-	own.busy = true;
-	own.writers = 1;
-	sim_spawn("writer", writer, s);
+	own.use.most = 12;
+	in_use_begin(&own.use, s, variant.victim, variant.after);
 	for (i = 0; i < variant.course->nr; i++) {
 		set_mode(s, variant.course->modes[i]);
-		host_write(h, 21 + i, 4, true);
-		host_write(h, 300, 5 + i, false);
-		host_flush(h);
-		host_read_check(h, 22);
+		in_use_step(s, i);
 		host_read_check(h, 210);
 	}
-	own.busy = false;
-	while (own.writers)
-		host_sleep(10);
+	in_use_end(&own.use);
 	host_write(h, 23, 2, true);
-	for (i = 0; i < h->pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&h->pool->legs[i]))
-			s->crash.lost |= BIT(i);
+	script_note_lost(s);
 }
 
 /* Stopped cleanly and started again: mode, place and contents are unchanged. */
@@ -361,11 +331,7 @@ static void some_writes(struct script *s)
 
 static void note_lost(struct script *s)
 {
-	u32 i;
-
-	for (i = 0; i < s->host.pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&s->host.pool->legs[i]))
-			s->crash.lost |= BIT(i);
+	script_note_lost(s);
 	/* the death of a disk that has left is not recorded any more */
 	if (variant.victim != NO_DISK && variant.victim >= s->host.pool->nr_legs)
 		s->crash.lost |= BIT(variant.victim);

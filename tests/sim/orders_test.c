@@ -341,12 +341,18 @@ static void wipe(struct image *img, u64 first)
 		image_write_data(img, first + i, zeros);
 }
 
-static bool gets_what_it_missed(struct script *s)
+/* After @act leg 1 has all orders of the ring: those of leg 0 are wiped. */
+static bool leg_1_knows_all_after(struct script *s, void (*act)(struct script *s))
 {
-	if (!live(s, away_for_a_while))
+	if (!live(s, act))
 		return false;
 	wipe(&s->img[0], KVP_ORDERS_BLOCK);
 	return live(s, all_known);
+}
+
+static bool gets_what_it_missed(struct script *s)
+{
+	return leg_1_knows_all_after(s, away_for_a_while);
 }
 
 static void give_a_few(struct script *s)
@@ -630,10 +636,7 @@ static void return_without_memory(struct script *s)
 
 static bool returns_without_memory(struct script *s)
 {
-	if (!live(s, return_without_memory))
-		return false;
-	wipe(&s->img[0], KVP_ORDERS_BLOCK);
-	return live(s, all_known);
+	return leg_1_knows_all_after(s, return_without_memory);
 }
 
 /* Leg 1 takes neither the ring nor then block 1 of it. The next event mends that. */
@@ -656,10 +659,7 @@ static void return_as_a_write_fails(struct script *s)
 
 static bool returns_as_a_write_fails(struct script *s)
 {
-	if (!live(s, return_as_a_write_fails))
-		return false;
-	wipe(&s->img[0], KVP_ORDERS_BLOCK);
-	return live(s, all_known);
+	return leg_1_knows_all_after(s, return_as_a_write_fails);
 }
 
 static struct fault *fail_rings(u32 disk)
@@ -699,10 +699,7 @@ static void return_as_all_fail(struct script *s)
 
 static bool returns_as_all_fail(struct script *s)
 {
-	if (!live(s, return_as_all_fail))
-		return false;
-	wipe(&s->img[0], KVP_ORDERS_BLOCK);
-	return live(s, all_known);
+	return leg_1_knows_all_after(s, return_as_all_fail);
 }
 
 /* Leg 1 lacks blocks of its rings, whole ones or every second block, and fails all writes there. */

@@ -75,16 +75,6 @@ static void expect_ssds(struct script *x, bool replaced)
 		sim_fail("the log is on vdev %u", pool->vdevs.log_vdev->index);
 }
 
-static void note_lost(struct script *x)
-{
-	struct kvp_pool *pool = x->host.pool;
-	u32 i;
-
-	for (i = 0; i < pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&pool->legs[i]))
-			x->crash.lost |= BIT(i);
-}
-
 /* From here on it is cut. */
 static void get_ready(struct script *x)
 {
@@ -136,7 +126,7 @@ static void more_writes(struct script *x)
 	host_flush(h);
 	host_read_check(h, 22);
 	host_read_check(h, 301);
-	note_lost(x);
+	script_note_lost(x);
 }
 
 static void replace(struct script *x)

@@ -836,6 +836,21 @@ static void expect_page_writes(struct script *l, u32 from, bool busy)
 		sim_fail("%u table pages without a host, by %u requests", w.pages, w.requests);
 }
 
+/* The victim misses writes, and a reader begins. Returns the place in the trace. */
+static u32 leave_beside_a_reader(struct script *l)
+{
+	u32 from;
+
+	leave(l);
+	write_widely(l);
+	from = disks.trace.nr_requests;
+	own.writes = true;
+	own.wrote = false;
+	sim_spawn("reader", reader, l);
+	host_sleep(100);
+	return from;
+}
+
 /*
  * Beside a host that reads all the time the walk goes on, with rests; else with none. No page is
  * dirty when the leg returns, so no checkpoint writes one.
@@ -846,13 +861,7 @@ static void yields_to_the_host(struct script *l)
 	u64 copied, yields;
 	u32 i, from;
 
-	leave(l);
-	write_widely(l);
-	from = disks.trace.nr_requests;
-	own.writes = true;
-	own.wrote = false;
-	sim_spawn("reader", reader, l);
-	host_sleep(100);
+	from = leave_beside_a_reader(l);
 	sim_slow = "kvpool-scrub";
 	come_back(l);
 	for (i = 0; kvp_leg_resilvers(victim(l)); i++, host_sleep(1000))
@@ -888,13 +897,7 @@ static void pages_wait_for_the_lock(struct script *l)
 	struct kvp_pool *pool = l->host.pool;
 	u32 from, rounds;
 
-	leave(l);
-	write_widely(l);
-	from = disks.trace.nr_requests;
-	own.writes = true;
-	own.wrote = false;
-	sim_spawn("reader", reader, l);
-	host_sleep(100);
+	from = leave_beside_a_reader(l);
 	come_back(l);
 	for (rounds = 0; !READ_ONCE(victim(l)->takes_log) && rounds < 1000; rounds++) {
 		mutex_lock(&pool->checkpoint_lock);

@@ -7,6 +7,16 @@
 /* turns that may be spoilt, before the case is one that is never set up */
 #define MAX_SPOILT	4
 
+void script_note_lost(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (!kvp_leg_in_sync(&pool->legs[i]))
+			s->crash.lost |= BIT(i);
+}
+
 void script_start(struct script *s)
 {
 	s->refused = host_start(&s->host, &s->o, &s->start);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/cache.h"
+#include "inuse.h"
 #include "log/log.h"
 #include "pool/cachemode.h"
 #include "pool/cachewindow.h"
@@ -13,7 +14,7 @@
 #include "super/members.h"
 #include "work/destage.h"
 
-#define NO_DISK		6u	/* behind the disks of all pools here */
+#define NO_DISK		IN_USE_NO_DISK
 
 enum size { NARROW, WIDE };
 
@@ -39,6 +40,7 @@ static struct {
 } variant;
 
 static struct {
+	struct in_use use;
 	bool busy;
 	u32 writers;
 	bool is_set;
@@ -77,10 +79,7 @@ static void expect_window(struct script *s, enum size size)
 
 static void read_all(struct script *s)
 {
-	u64 block;
-
-	for (block = 0; block < s->o.blocks; block++)
-		host_read_check(&s->host, block);
+	host_read_each(&s->host, 0, s->o.blocks);
 }
 
 /* Blocks from the tail's segment on that were appended to. */
@@ -121,49 +120,19 @@ static void set_window(struct script *s, enum size size)
 		sim_fail("the log may still use only a part of its window");
 }
 
-static void writer(void *arg)
-{
-	struct script *s = arg;
-	struct host *h = &s->host;
-	u32 i;
-
-	for (i = 0; own.busy; i++) {
-		host_write(h, 60 + i % 5, 2, true);
-		if (i % 4 == 1)
-			host_write(h, 128 + 24 * (i % 3), 24, false);
-		host_flush(h);
-		host_sleep(5);
-	}
-	own.writers--;
-}
-
 static void change(struct script *s)
 {
-	struct host *h = &s->host;
 	u32 i;
 
 	fill(s);
-	if (variant.victim != NO_DISK) {
-		disks_fault(FAULT_DEATH, variant.victim, 0, ~0ull)->after = variant.after;
-		h->may_fail = true;
-	}
-	script_cut_from_here(s);
-	own.busy = true;
-	own.writers = 1;
-	sim_spawn("writer", writer, s);
+	own.use.pause = 5;
+	in_use_begin(&own.use, s, variant.victim, variant.after);
 	for (i = 0; i < variant.course->nr; i++) {
 		set_window(s, variant.course->windows[i]);
-		host_write(h, 21 + i, 4, true);
-		host_write(h, 300, 5 + i, false);
-		host_flush(h);
-		host_read_check(h, 22);
+		in_use_step(s, i);
 	}
-	own.busy = false;
-	while (own.writers)
-		host_sleep(10);
-	for (i = 0; i < h->pool->nr_legs; i++)
-		if (!kvp_leg_in_sync(&h->pool->legs[i]))
-			s->crash.lost |= BIT(i);
+	in_use_end(&own.use);
+	script_note_lost(s);
 }
 
 /* More and more is written than a smaller window holds, and a stop and a start follow. */
@@ -268,12 +237,11 @@ static void between(struct script *s)
 	own.busy = false;
 }
 
-/* More is in the log than the old window holds, and nothing goes home: a start finds all of it. */
-static void filled(struct script *s)
+/* Nothing goes home any more, and the log is filled. */
+static void fill_hanging(struct script *s)
 {
 	stall_all(s, s->start.legs - s->start.cache, disks.data_start,
 		  disks.data_start + POOL_BLOCKS);
-	set_window(s, WIDE);
 	own.busy = true;
 	own.writers = 1;
 	sim_spawn("filler", filler, s);
@@ -281,6 +249,13 @@ static void filled(struct script *s)
 	if (used(s) + kvp_log_reserved(s->host.pool->log) <= blocks(s, NARROW))
 		sim_fail("%llu blocks are in use: the case was not set up", used(s));
 	own.busy = false;
+}
+
+/* More is in the log than the old window holds, and nothing goes home: a start finds all of it. */
+static void filled(struct script *s)
+{
+	set_window(s, WIDE);
+	fill_hanging(s);
 	script_cut_from_here(s);
 	host_read_check(&s->host, 3);
 }
@@ -288,15 +263,7 @@ static void filled(struct script *s)
 /* Homes hang, so too much stays in the log: the window stays as it is. The machine ends so. */
 static void hanging(struct script *s)
 {
-	stall_all(s, s->start.legs - s->start.cache, disks.data_start,
-		  disks.data_start + POOL_BLOCKS);
-	own.busy = true;
-	own.writers = 1;
-	sim_spawn("filler", filler, s);
-	host_sleep(3000);
-	if (used(s) + kvp_log_reserved(s->host.pool->log) <= blocks(s, NARROW))
-		sim_fail("%llu blocks are in use: the case was not set up", used(s));
-	own.busy = false;
+	fill_hanging(s);
 	script_cut_from_here(s);
 	sim_spawn("setter", setter, s);
 	host_sleep(2000);
@@ -322,12 +289,7 @@ static void stopped_by(struct script *s, bool suspend)
 	u32 data = s->start.legs - s->start.cache, i;
 	struct kvp_drain_figures f;
 
-	stall_all(s, data, disks.data_start, disks.data_start + POOL_BLOCKS);
-	own.busy = true;
-	own.writers = 1;
-	sim_spawn("filler", filler, s);
-	host_sleep(3000);
-	own.busy = false;
+	fill_hanging(s);
 	if (kvp_cache_start_window(h->pool, bytes(s, NARROW), &h->refusal))
 		sim_fail("not begun: %s", h->refusal.why);
 	host_sleep(300);
