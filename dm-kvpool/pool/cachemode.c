@@ -168,6 +168,8 @@ int kvp_drain_is_over(struct kvp_pool *pool)
 void kvp_drain_ended(struct kvp_pool *pool, int error)
 {
 	lockdep_assert_held(&pool->drain->lock);
+	if (pool->drain->state != KVP_DRAIN_RUNNING)
+		return;
 	WRITE_ONCE(pool->drain->state, !error ? KVP_DRAIN_DONE :
 		   error == -ECANCELED ? KVP_DRAIN_CANCELLED : KVP_DRAIN_FAILED);
 }
@@ -369,11 +371,10 @@ int kvp_drain_queue(struct kvp_pool *pool, const struct kvp_drain_job *job, bool
 				  "the mode is being changed");
 	}
 	/* From here on status must not show the result of the last drain. */
-	WRITE_ONCE(d->state, KVP_DRAIN_DONE);
+	WRITE_ONCE(d->state, long_job ? KVP_DRAIN_RUNNING : KVP_DRAIN_NONE);
 	WRITE_ONCE(d->order, KVP_DRAIN_WANTED);
 	d->job = *job;
 	if (long_job) {
-		WRITE_ONCE(d->state, KVP_DRAIN_RUNNING);
 		queue_work(pool->scrub_wq, &d->work);
 	} else {
 		ret = job->act(pool, job, r);

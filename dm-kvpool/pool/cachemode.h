@@ -151,7 +151,7 @@ int __must_check kvp_drain_do(struct kvp_pool *pool, const struct kvp_drain_job 
 
 /**
  * kvp_drain_queue() - do @job, and do not wait if it takes long
- * @long_job: it must first empty the log: do it in the background
+ * @long_job: it must first empty the log: do it in the background. Otherwise status shows no drain
  *
  * Return: 0: drain.state will say how it ends; -EBUSY with @r filled in: another drain runs; or
  * what the job returned. Context: process, may wait for a superblock.
@@ -171,7 +171,10 @@ int __must_check kvp_drain_log(struct kvp_pool *pool, u64 goal);
 /** kvp_drain_is_over() - the log is empty enough: too late to cancel. Return: 0 or -ECANCELED. */
 int __must_check kvp_drain_is_over(struct kvp_pool *pool);
 
-/** kvp_drain_ended() - note for status how the change ended. Caller holds drain->lock. */
+/**
+ * kvp_drain_ended() - note for status how the drain ended, if the change has begun one. Caller holds
+ * drain->lock.
+ */
 void kvp_drain_ended(struct kvp_pool *pool, int error);
 
 /**

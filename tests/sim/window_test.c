@@ -318,11 +318,32 @@ static void stopped_by(struct script *s, bool suspend)
 		host_sleep(10);
 }
 
+static void expect_state(struct script *s, enum kvp_drain_state state)
+{
+	struct kvp_drain_figures f;
+
+	kvp_drain_figures(s->host.pool->drain, &f);
+	if (f.state != state)
+		sim_fail("the drain's state is %d, not %d", f.state, state);
+}
+
+/* No drain is begun for a window that the log fits. */
+static void start_at_once(struct script *s, enum kvp_drain_state state)
+{
+	if (kvp_cache_start_window(s->host.pool, bytes(s, WIDE), &s->host.refusal))
+		sim_fail("not set: %s", s->host.refusal.why);
+	expect_state(s, state);
+	expect_window(s, WIDE);
+}
+
 static void background(struct script *s)
 {
 	struct host *h = &s->host;
 
 	disks.forgets = true;
+	set_window(s, WIDE);
+	expect_state(s, KVP_DRAIN_NONE);
+	start_at_once(s, KVP_DRAIN_NONE);
 	expect_refusal(s, (u64)100 << KVP_BLOCK_SHIFT, -ERANGE, "between 64 MiB and 64 GiB");
 	expect_refusal(s, 1ull << 40, -ERANGE, "between 64 MiB and 64 GiB");
 	if (s->start.parity)
@@ -336,9 +357,10 @@ static void background(struct script *s)
 	while (h->pool->drain->state == KVP_DRAIN_RUNNING)
 		host_sleep(10);
 	expect_window(s, NARROW);
-	if (kvp_cache_start_window(h->pool, bytes(s, WIDE), &h->refusal))
-		sim_fail("not set: %s", h->refusal.why);
-	expect_window(s, WIDE);
+	expect_state(s, KVP_DRAIN_DONE);
+	set_window(s, WIDE);
+	expect_state(s, KVP_DRAIN_DONE);
+	start_at_once(s, KVP_DRAIN_NONE);
 	/* No window is larger than the log. */
 	if (kvp_cache_set_window(h->pool, 64ull << 30, &h->refusal))
 		sim_fail("not set: %s", h->refusal.why);

@@ -86,7 +86,7 @@ run 0 metrics
 has out 'kvpool_ssd_cache_write_amplification\{pool="tank"\} [1-9][0-9]*\.[0-9]{4}$'
 has out '^kvpool_ssd_cache_mode\{pool="tank",mode="writeback"\} 1$'; has out '^kvpool_ssd_cache_mode\{.*,mode="writearound"\} 0$'
 has out '^kvpool_log_on_cache\{pool="tank"\} 1$'
-has out '^kvpool_ssd_cache_state\{pool="tank",state="online"\} 1$'; has out '^kvpool_drain_state\{pool="tank",state="done"\} 1$' # of the set above
+has out '^kvpool_ssd_cache_state\{pool="tank",state="online"\} 1$'; has out '^kvpool_drain_state\{pool="tank",state="none"\} 1$'
 has out "^kvpool_ssd_cache_dirty_max_bytes\{pool=\"tank\"\} $dirty\$"
 
 echo "--- the power goes with much in the log"
