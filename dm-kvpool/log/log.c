@@ -555,13 +555,13 @@ u64 kvp_log_spent(const struct kvp_log *log, u64 most)
 /*
  * The number of versions that may be buffered once @more blocks of the log are used. The tail's
  * segment is not free. Headers take a little, and an entry may leave the end of a segment unused.
- * @kept further blocks are not for this caller.
+ * @kept further blocks are not for this caller, and all beyond @squeeze, if that is not 0.
  */
-static u32 limit_after(struct kvp_log *log, u32 more, u64 kept)
+static u32 limit_after(struct kvp_log *log, u32 more, u64 kept, u64 squeeze)
 {
 	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
 	u64 blocks = window_without(g, kept);
-	u64 used = kvp_log_used(log) + more, squeeze = READ_ONCE(log->squeeze);
+	u64 used = kvp_log_used(log) + more;
 	u64 free;
 
 	if (squeeze)
@@ -573,7 +573,7 @@ static u32 limit_after(struct kvp_log *log, u32 more, u64 kept)
 
 u32 kvp_log_limit_after(struct kvp_log *log, u32 more)
 {
-	return limit_after(log, more, kvp_log_renew_kept(log));
+	return limit_after(log, more, kvp_log_renew_kept(log), READ_ONCE(log->squeeze));
 }
 
 /*
@@ -599,13 +599,16 @@ void kvp_log_limit_buffered(struct kvp_log *log)
 {
 	u32 holes = kvp_log_ops(log->vdevs)->most_holes(log);
 	unsigned long flags;
+	u64 squeeze;
 
 	/*
 	 * A builder and a checkpoint may both be here. With the lock, the second one sees what the
 	 * first has changed.
 	 */
 	spin_lock_irqsave(&log->lock, flags);
-	kvp_wbuf_bound(log->wbuf, kvp_log_limit_after(log, 0), limit_after(log, 0, 0), holes);
+	squeeze = kvp_log_shrinks(log) ? 0 : READ_ONCE(log->squeeze);
+	kvp_wbuf_bound(log->wbuf, kvp_log_limit_after(log, 0), limit_after(log, 0, 0, squeeze),
+		       holes);
 	WRITE_ONCE(log->batch, batch_for(log, kvp_wbuf_commit_limit(log->wbuf)));
 	spin_unlock_irqrestore(&log->lock, flags);
 }
@@ -615,6 +618,12 @@ void kvp_log_squeeze(struct kvp_log *log, u64 blocks)
 	WRITE_ONCE(log->squeeze, blocks);
 	kvp_log_limit_buffered(log);
 	log->client->space(log->of);
+}
+
+void kvp_log_shrink(struct kvp_log *log, u64 blocks)
+{
+	WRITE_ONCE(log->shrinks, blocks);
+	kvp_log_limit_buffered(log);
 }
 
 bool kvp_log_narrow(struct kvp_log *log, u64 blocks, u64 spare)

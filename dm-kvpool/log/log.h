@@ -349,6 +349,7 @@ struct kvp_log {
 	kvp_lsn_t renew_stuck;
 	u64 squeeze;	/* while the log is emptied: blocks that users may take; 0: all */
 	u64 narrow;	/* while the window changes: kvp_log_narrow(); by build_lock */
+	u64 shrinks;	/* while the window is to become smaller: kvp_log_shrink() */
 	u32 batch;	/* so many buffered blocks are committed without a request for it */
 	bool requeue;				/* a noflush suspend: no request waits for legs */
 	kvp_lsn_t redo;				/* place of an entry that failed; by build_lock */
@@ -874,6 +875,20 @@ bool kvp_log_narrow(struct kvp_log *log, u64 blocks, u64 spare);
 static inline bool kvp_log_is_squeezed(const struct kvp_log *log)
 {
 	return READ_ONCE(log->squeeze);
+}
+
+/**
+ * kvp_log_shrink() - before the window becomes smaller, renew as in one of @blocks; 0: no more
+ *
+ * So the log is emptied to @blocks, and what is dirty can stay. kvp_log_squeeze() does not end
+ * renewals meanwhile, and is no bound for them. Context: process.
+ */
+void kvp_log_shrink(struct kvp_log *log, u64 blocks);
+
+/** kvp_log_shrinks() - what kvp_log_shrink() has set; 0: the window stays. Context: any. */
+static inline u64 kvp_log_shrinks(const struct kvp_log *log)
+{
+	return READ_ONCE(log->shrinks);
 }
 
 /**

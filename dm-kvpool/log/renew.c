@@ -14,10 +14,19 @@ static u32 mark_of(const struct kvp_log *log)
 	return (u32)READ_ONCE(log->tunables[KVP_T_RENEW_MARK]);
 }
 
+/* The window, or what it is to become if that is smaller. */
+static u64 window_of(const struct kvp_log *log)
+{
+	u64 window = kvp_log_window(READ_ONCE(log->vdevs->log_vdev)->g);
+	u64 shrinks = kvp_log_shrinks(log);
+
+	return shrinks ? min(shrinks, window) : window;
+}
+
 /* True if nothing new may enter the log, or all of it is about to go home. */
 static bool is_closed(const struct kvp_log *log)
 {
-	return kvp_log_is_closed(log) || kvp_log_is_squeezed(log) ||
+	return kvp_log_is_closed(log) || (kvp_log_is_squeezed(log) && !kvp_log_shrinks(log)) ||
 	       kvp_faulted(log->failure) || test_bit(KVP_POOL_SUSPENDING, log->flags) ||
 	       test_bit(KVP_POOL_QUIESCED, log->flags) ||
 	       test_bit(KVP_POOL_EMPTYING, log->flags);
@@ -41,16 +50,14 @@ bool kvp_log_of_cache_may_renew(const struct kvp_log *log)
 bool kvp_log_of_cache_renews(const struct kvp_log *log)
 {
 	return kvp_log_may_renew(log) &&
-	       kvp_renew_pays(kvp_log_window(log->vdevs->log_vdev->g), mark_of(log),
-			      kvp_wbuf_live(log->wbuf));
+	       kvp_renew_pays(window_of(log), mark_of(log), kvp_wbuf_live(log->wbuf));
 }
 
 u64 kvp_log_fullness(const struct kvp_log *log, u64 most)
 {
 	if (!kvp_log_renews(log))
 		return kvp_log_taken(log, most);
-	return kvp_renew_fullness(kvp_log_window(READ_ONCE(log->vdevs->log_vdev)->g), mark_of(log),
-				  kvp_wbuf_live(log->wbuf), most);
+	return kvp_renew_fullness(window_of(log), mark_of(log), kvp_wbuf_live(log->wbuf), most);
 }
 
 bool kvp_log_streams_pass(const struct kvp_log *log)
@@ -63,7 +70,7 @@ bool kvp_log_streams_pass(const struct kvp_log *log)
 u64 kvp_log_clean_limit(const struct kvp_log *log)
 {
 	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
-	u64 window = kvp_log_window(g), usual = window / 8 * 5;
+	u64 window = window_of(log), usual = window / 8 * 5;
 
 	return kvp_log_renews(log) ? max(usual, kvp_renew_clean(window, g->segment_blocks)) :
 				      usual;
@@ -92,15 +99,21 @@ kvp_lsn_t kvp_log_renew_below(const struct kvp_log *log)
 {
 	const struct kvp_geometry *g = log->vdevs->log_vdev->g;
 	kvp_lsn_t head = kvp_log_head(log);
-	u64 span = kvp_renew_span(kvp_log_window(g), g->segment_blocks, kvp_wbuf_live(log->wbuf));
+	u64 window = window_of(log);
+	u64 span = kvp_renew_span(window, g->segment_blocks, kvp_wbuf_live(log->wbuf));
+	kvp_lsn_t below = kvp_lsn_nr(head) > span ? kvp_lsn_back(head, span) : 0, step;
 
-	return kvp_lsn_nr(head) > span ? kvp_lsn_back(head, span) : 0;
+	if (!kvp_log_shrinks(log))
+		return below;
+	/* Much lies below. The reserve is for a step: the tail must move after each. */
+	step = kvp_lsn_add(kvp_log_tail(log), kvp_renew_step(window, g->segment_blocks));
+	return kvp_lsn_first(below, step);
 }
 
 bool kvp_log_renew_due(struct kvp_log *log)
 {
 	kvp_lsn_t below = kvp_log_renew_below(log);
-	u64 some = kvp_log_window(log->vdevs->log_vdev->g) / AT_ONCE;
+	u64 some = window_of(log) / AT_ONCE;
 
 	return kvp_lsn_nr(below) > some &&
 	       kvp_wbuf_waits_below(log->wbuf, kvp_lsn_back(below, some));

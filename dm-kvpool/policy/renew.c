@@ -13,7 +13,7 @@
 #define AS_DESTAGE	90u
 #define STEPS	16u	/* of the tail, on its way round; or a segment, if that is more */
 
-static u64 step_of(u64 window, u32 segment)
+u64 kvp_renew_step(u64 window, u32 segment)
 {
 	return max_t(u64, window / STEPS, segment);
 }
@@ -21,7 +21,7 @@ static u64 step_of(u64 window, u32 segment)
 /* A step, and the headers of what is renewed. */
 static u64 kept(u64 window, u32 segment)
 {
-	u64 step = step_of(window, segment);
+	u64 step = kvp_renew_step(window, segment);
 
 	return step + step / 4;
 }
@@ -32,7 +32,7 @@ static u64 kept(u64 window, u32 segment)
  */
 static u64 full_span(u64 window, u32 segment)
 {
-	u64 ahead = segment + kept(window, segment) + 2 * step_of(window, segment);
+	u64 ahead = segment + kept(window, segment) + 2 * kvp_renew_step(window, segment);
 
 	return window > ahead ? window - ahead : 0;
 }
@@ -51,7 +51,7 @@ u64 kvp_renew_span(u64 window, u32 segment, u64 live)
 
 u64 kvp_renew_clean(u64 window, u32 segment)
 {
-	return full_span(window, segment) + step_of(window, segment);
+	return full_span(window, segment) + kvp_renew_step(window, segment);
 }
 
 /* While writers are slowed down, blocks are renewed up to this part of the window. */

@@ -20,6 +20,12 @@
 #include <linux/types.h>
 
 /**
+ * kvp_renew_step() - blocks that the tail passes at a time, on its way round
+ * @window, @segment: as below. Context: any.
+ */
+u64 kvp_renew_step(u64 window, u32 segment);
+
+/**
  * kvp_renew_reserve() - blocks of the log that only renewals may use
  * @window: blocks that may lie between tail and head
  * @segment: blocks of a segment; the tail frees whole ones

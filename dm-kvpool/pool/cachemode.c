@@ -28,6 +28,7 @@
 #include "work/destage.h"
 
 #define LOOK_JIFFIES	(HZ / 8)	/* between two looks at the progress of a drain */
+#define IDLE_LOOKS	40u		/* then renewals do not get on */
 
 static void drain_work(struct work_struct *work);
 
@@ -108,10 +109,46 @@ void kvp_drain_figures(const struct kvp_drain *d, struct kvp_drain_figures *f)
 	f->window = running ? READ_ONCE(d->job.window) : 0;
 }
 
+/**
+ * struct course - how a drain gets on
+ * @tail: the tail of the log at the last look
+ * @renewed: blocks that had been renewed when the tail moved last
+ * @done: blocks that had gone home, or were renewed, at the last look
+ * @idle: number of looks since anything has changed
+ */
+struct course {
+	kvp_lsn_t tail;
+	u64 renewed, done;
+	u32 idle;
+};
+
+/*
+ * Look how far the tail has moved. Returns the blocks that it has freed, without those that
+ * renewals have taken at the head for that.
+ */
+static u64 look(struct kvp_pool *pool, struct course *c)
+{
+	u64 renewed = atomic64_read(&pool->work_stats.renewed);
+	u64 done = atomic64_read(&pool->work_stats.destage_blocks) + renewed;
+	u64 freed = kvp_lsn_since(kvp_log_tail(pool->log), c->tail), taken;
+
+	c->idle = freed || done != c->done ? 0 : c->idle + 1;
+	c->done = done;
+	if (!freed)
+		return 0;
+	taken = min(freed, renewed - c->renewed);
+	c->tail = kvp_lsn_add(c->tail, freed);
+	c->renewed = renewed;
+	return freed - taken;
+}
+
 int kvp_drain_log(struct kvp_pool *pool, u64 goal)
 {
 	struct kvp_drain *d = pool->drain;
-	kvp_lsn_t tail = kvp_log_tail(pool->log);
+	struct course c = {
+		.tail = kvp_log_tail(pool->log),
+		.renewed = atomic64_read(&pool->work_stats.renewed),
+	};
 	u64 most = in_use(pool, goal), freed;
 
 	note_begin(pool, goal);
@@ -120,19 +157,19 @@ int kvp_drain_log(struct kvp_pool *pool, u64 goal)
 			return -ECANCELED;
 		if (kvp_pool_faulted(pool))
 			return -EIO;
-		kvp_destage_kick(pool, true);
+		/* What can be renewed stays, unless that does not get on. */
+		kvp_destage_kick(pool, !kvp_log_shrinks(pool->log) || c.idle > IDLE_LOOKS);
 		wait_event_timeout(d->wait, given_up(d), LOOK_JIFFIES);
-		freed = kvp_lsn_since(kvp_log_tail(pool->log), tail);
+		freed = look(pool, &c);
 		if (!freed)
 			continue;
-		tail = kvp_lsn_add(tail, freed);
 		/*
 		 * The size of the log before the tail moved for the first time: until then no
 		 * writer was slowed down.
 		 */
 		if (!kvp_log_is_squeezed(pool->log))
 			most = in_use(pool, goal) + freed;
-		/* Shrink by half of what went home. The other half of that space is for writers. */
+		/* Shrink by half of what is free now. The other half is for writers. */
 		most = max(goal ?: little(pool), most - min(most, freed / 2));
 		kvp_log_squeeze(pool->log, most);
 	}

@@ -172,8 +172,9 @@ int __must_check kvp_drain_log(struct kvp_pool *pool, u64 goal);
 int __must_check kvp_drain_is_over(struct kvp_pool *pool);
 
 /**
- * kvp_drain_ended() - note for status how the drain ended, if the change has begun one. Caller holds
- * drain->lock.
+ * kvp_drain_ended() - note for status how the drain ended, if the change has begun one
+ *
+ * Caller holds drain->lock.
  */
 void kvp_drain_ended(struct kvp_pool *pool, int error);
 

@@ -7,8 +7,8 @@
  * new one counts:
  *
  * - A larger window: the superblock is written first, then the log uses it.
- * - A smaller window: first the log is written home until it fits, as before a change of mode. Then
- *   nothing is appended beyond the new window any more. Then the superblock is written.
+ * - A smaller window: first the log is emptied until it fits, by renewals, or as before a change of
+ *   mode. Then nothing is appended beyond the new window any more. Then the superblock is written.
  *
  * If the superblock does not count, some leg may have it all the same. The smaller window stays in
  * memory then, which fits both.
@@ -18,6 +18,7 @@
 #include "core/refusal.h"
 #include "format/logplace.h"
 #include "log/log.h"
+#include "policy/renew.h"
 #include "pool/cachemode.h"
 #include "pool/cachewindow.h"
 #include "pool/change.h"
@@ -32,27 +33,41 @@ static u64 bytes_of(u64 blocks)
 	return blocks << KVP_BLOCK_SHIFT;
 }
 
+/* Blocks of a window that renewals need; 0: nothing is renewed there. */
+static u64 reserve_of(struct kvp_pool *pool, const struct kvp_geometry *g, u64 window)
+{
+	return kvp_log_renew_kept(pool->log) ? kvp_renew_reserve(window, g->segment_blocks) : 0;
+}
+
 /*
  * Blocks that a smaller window must have left. A start doubts cached blocks that entries in flight
  * may have torn, and looks for these in the window only. So the window must not end before them.
+ * And renewals must find their reserve: without it all would go home.
  */
-static u64 spare_of(const struct kvp_geometry *g, u64 window)
+static u64 spare_of(struct kvp_pool *pool, const struct kvp_geometry *g, u64 window)
 {
-	return min_t(u64, window / 4, IN_FLIGHT + KVP_ENTRIES * kvp_log_kept(g));
+	u64 in_flight = min_t(u64, window / 4, IN_FLIGHT + KVP_ENTRIES * kvp_log_kept(g));
+
+	return max(in_flight, reserve_of(pool, g, window));
 }
 
 static bool fits(struct kvp_pool *pool, const struct kvp_geometry *g, u64 window)
 {
-	return kvp_log_narrow(pool->log, window, spare_of(g, window));
+	return kvp_log_narrow(pool->log, window, spare_of(pool, g, window));
 }
 
-/* Free the log until it fits @window, and let it stay so. */
+/*
+ * Free the log until it fits @window, and let it stay so. The oldest blocks are renewed as in the
+ * smaller window: so nothing goes home that may be dirty there. Otherwise all would go: destage
+ * goes by address, and the tail passes no block that is left.
+ */
 static int narrow(struct kvp_pool *pool, const struct kvp_vdev *cache, u64 window)
 {
-	u64 goal = window - cache->g->segment_blocks - spare_of(cache->g, window);
+	u64 goal = window - cache->g->segment_blocks - spare_of(pool, cache->g, window);
 	int ret = 0;
 
 	while (!ret && kvp_pool_logs_on_cache(pool) && !fits(pool, cache->g, window)) {
+		kvp_log_shrink(pool->log, reserve_of(pool, cache->g, goal) ? goal : 0);
 		ret = kvp_drain_log(pool, goal);
 		if (!ret && READ_ONCE(pool->vdevs.log_moving))
 			ret = -ENODEV;
@@ -129,6 +144,7 @@ static int set_window(struct kvp_pool *pool, const struct kvp_vdev *cache,
 	/* Now the window in memory is the smaller one, or counts. */
 	if (!kvp_log_narrow(pool->log, 0, 0))
 		WARN_ON_ONCE(1);
+	kvp_log_shrink(pool->log, 0);
 	kvp_log_squeeze(pool->log, 0);
 	return ret;
 }

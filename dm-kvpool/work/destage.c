@@ -171,13 +171,16 @@ static void current_mark(struct kvp_pool *pool, struct kvp_log_mark *mark);
 
 /*
  * True if too much of the log is used, and a checkpoint now would free enough of it. Without such a
- * checkpoint writers would be slowed down until all of the log is home.
+ * checkpoint writers would be slowed down until all of the log is home. Before a smaller window,
+ * too much is what that one has no room for.
  */
 static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 {
-	u64 window = kvp_log_window(pool->vdevs.log_vdev->g), step = window / TAIL_STEPS;
+	u64 shrinks = kvp_log_shrinks(pool->log);
+	u64 window = shrinks ?: kvp_log_window(pool->vdevs.log_vdev->g);
+	u64 step = window / TAIL_STEPS;
 
-	if (!log_half_full(pool))
+	if (!shrinks && !log_half_full(pool))
 		return false;
 	/*
 	 * With a parity1, parity takes as much of the log as versions do. A checkpoint costs the
@@ -244,8 +247,8 @@ static bool pace_is_too_slow(struct kvp_pool *pool)
 
 	if (kvp_table_half_dirty(pool->table) || spilling_is_not_enough(pool))
 		return true;
-	return !renews(pool) && (kvp_log_short(pool->log) || tail_is_worth_it(pool, &mark) ||
-					 few_hold_the_tail(pool));
+	return !renews(pool) && (kvp_log_short(pool->log) || kvp_log_shrinks(pool->log) ||
+				 tail_is_worth_it(pool, &mark) || few_hold_the_tail(pool));
 }
 
 /* True if destage must run as fast as possible, whatever other work there is. */

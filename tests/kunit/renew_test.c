@@ -52,7 +52,7 @@ static void renew(struct model *m)
 	}
 	m->renewed += n;
 	m->looked = below;
-	if (below - m->tail >= step_of(WINDOW, SEGMENT))
+	if (below - m->tail >= kvp_renew_step(WINDOW, SEGMENT))
 		m->tail = below - below % SEGMENT;
 }
 

@@ -185,7 +185,7 @@ static inline void script_cut_from_here(struct script *s)
 	s->from = disks.trace.nr;
 }
 
-/** script_note_lost() - all legs that are not in sync are lost: checks after a cut do without them */
+/** script_note_lost() - legs that are not in sync are lost: checks after a cut do without them */
 void script_note_lost(struct script *s);
 
 /** script_start() - within a life: start the pool, which was stopped, as s->start says now */

@@ -8,8 +8,10 @@
 #include "core/cache.h"
 #include "inuse.h"
 #include "log/log.h"
+#include "log/renew.h"
 #include "pool/cachemode.h"
 #include "pool/cachewindow.h"
+#include "ram/wbuf.h"
 #include "script.h"
 #include "super/members.h"
 #include "work/destage.h"
@@ -28,6 +30,16 @@ static const struct course {
 	{ "shrink", WIDE, { NARROW }, 1 },
 	{ "there-and-back", NARROW, { WIDE, NARROW, WIDE }, 3 },
 };
+
+/* Windows in which blocks are renewed. */
+#define WIDE_RENEWING	6144u
+#define NARROW_RENEWING	5120u
+#define KEPT		400u	/* blocks that stay dirty in the smaller one */
+#define TOO_MANY	2600u	/* more than may be dirty there */
+#define FIRST_KEPT	64u
+#define HOT		3000u	/* a few that are written all the time */
+
+static const struct host_start renewing = { .legs = 4, .cache = 2, .large = true };
 
 static const struct host_start shapes[] = {
 	{ .legs = 4, .cache = 2 }, { .legs = 4, .parity = true, .cache = 1 },
@@ -55,6 +67,8 @@ static const struct kvp_geometry *cache_of(const struct script *s)
 /* Blocks of a window: rows need more, and so do the chunks of a parity1. */
 static u32 blocks_of(const struct host_start *hs, enum size size)
 {
+	if (hs->large)
+		return size == WIDE ? WIDE_RENEWING : NARROW_RENEWING;
 	if (size == WIDE)
 		return hs->cache_parity ? WIDE_WINDOW_OF_ROWS : WIDE_WINDOW;
 	return hs->cache_parity ? 2048 : hs->parity ? USUAL_WINDOW : NARROW_WINDOW;
@@ -102,6 +116,15 @@ static void fill(struct script *s)
 	}
 }
 
+/* No change is under way. */
+static void expect_all_of_it(const struct script *s)
+{
+	const struct kvp_log *log = s->host.pool->log;
+
+	if (READ_ONCE(log->narrow) || READ_ONCE(log->squeeze) || READ_ONCE(log->shrinks))
+		sim_fail("the log may still use only a part of its window");
+}
+
 static void set_window(struct script *s, enum size size)
 {
 	struct host *h = &s->host;
@@ -116,8 +139,7 @@ static void set_window(struct script *s, enum size size)
 		sim_fail("window not set: %s", h->refusal.why);
 	else if (!h->refusal.why[0])
 		sim_fail("refused with %d and no reason", ret);
-	if (READ_ONCE(h->pool->log->narrow) || READ_ONCE(h->pool->log->squeeze))
-		sim_fail("the log may still use only a part of its window");
+	expect_all_of_it(s);
 }
 
 static void change(struct script *s)
@@ -283,6 +305,25 @@ static void expect_refusal(struct script *s, u64 window_bytes, int error, const 
 		sim_fail("set gave %d (%s)", ret, h->refusal.why);
 }
 
+/* The drain that runs is ended by a suspend, or by a cancel. */
+static void end_early(struct script *s, bool suspend)
+{
+	struct kvp_pool *pool = s->host.pool;
+
+	if (suspend)
+		kvp_drain_quiesce(pool);
+	else if (kvp_drain_cancel(pool))
+		sim_fail("not cancelled");
+	while (pool->drain->state == KVP_DRAIN_RUNNING)
+		host_sleep(10);
+	if (pool->drain->state != KVP_DRAIN_CANCELLED)
+		sim_fail("state %d", pool->drain->state);
+	if (suspend)
+		kvp_drain_unquiesce(pool);
+	expect_window(s, WIDE);
+	expect_all_of_it(s);
+}
+
 static void stopped_by(struct script *s, bool suspend)
 {
 	struct host *h = &s->host;
@@ -299,19 +340,7 @@ static void stopped_by(struct script *s, bool suspend)
 		sim_fail("state %d, window %llu, left %llu of %llu", f.state, f.window, f.left,
 			 f.total);
 	expect_refusal(s, bytes(s, WIDE), -EBUSY, "is being drained");
-	if (suspend)
-		kvp_drain_quiesce(h->pool);
-	else if (kvp_drain_cancel(h->pool))
-		sim_fail("not cancelled");
-	while (h->pool->drain->state == KVP_DRAIN_RUNNING)
-		host_sleep(10);
-	if (h->pool->drain->state != KVP_DRAIN_CANCELLED)
-		sim_fail("state %d", h->pool->drain->state);
-	if (suspend)
-		kvp_drain_unquiesce(h->pool);
-	expect_window(s, WIDE);
-	if (READ_ONCE(h->pool->log->narrow) || READ_ONCE(h->pool->log->squeeze))
-		sim_fail("the log may still use only a part of its window");
+	end_early(s, suspend);
 	for (i = 0; i < data; i++)
 		disks_release(i);
 	while (own.writers)
@@ -369,6 +398,160 @@ static void background(struct script *s)
 	read_all(s);
 }
 
+/* --- with renewals --------------------------------------------------------------------------- */
+
+static u64 went_home(const struct script *s)
+{
+	return atomic64_read(&s->host.pool->work_stats.destage_blocks);
+}
+
+/* One block, and no round of destage is due for long. */
+static void write_one(struct script *s, u64 block, bool wait)
+{
+	WRITE_ONCE(s->host.pool->destage->next, jiffies + 600 * HZ);
+	host_write(&s->host, block, 1, wait);
+}
+
+/*
+ * @kept blocks are dirty, with others between them that are written again and again. More of the
+ * log is in use than a smaller window has.
+ */
+static void fill_and_keep(struct script *s, u32 kept)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	if (!kvp_log_renew_kept(pool->log))
+		sim_fail("nothing is renewed: the case was not set up");
+	kvp_wbuf_set_limit(pool->wbuf, 8192);
+	for (i = 0; i < kept; i++) {
+		write_one(s, FIRST_KEPT + i * 1009 % kept, false);
+		if (kept == KEPT || i % 16 == 15)
+			write_one(s, HOT + i % 7, true);
+		if (kept == KEPT)
+			write_one(s, HOT + i % 7, true);
+	}
+	for (i = 0; used(s) < WIDE_RENEWING / 3 * 2; i++)
+		write_one(s, HOT + i % 7, true);
+	if (kvp_wbuf_live(pool->wbuf) < kept)
+		sim_fail("%u blocks are dirty: the case was not set up", kvp_wbuf_live(pool->wbuf));
+}
+
+static void busy_writer(void *arg)
+{
+	struct script *s = arg;
+	u32 i;
+
+	for (i = 0; own.busy; i++) {
+		host_write(&s->host, HOT - 100 + i * 37 % 100, 1 + i % 4, false);
+		if (i % 4 == 3)
+			host_flush(&s->host);
+	}
+	own.writers--;
+}
+
+static void begin_busy(struct script *s, u32 writers)
+{
+	own.busy = true;
+	for (own.writers = 0; own.writers < writers; own.writers++)
+		sim_spawn("writer", busy_writer, s);
+}
+
+static void end_busy(void)
+{
+	own.busy = false;
+	while (own.writers)
+		host_sleep(10);
+}
+
+/* What is dirty fits the smaller window: nothing goes home. */
+static void renew(struct script *s)
+{
+	u64 home, renewed;
+
+	disks.forgets = true;
+	fill_and_keep(s, KEPT);
+	home = went_home(s);
+	renewed = atomic64_read(&s->host.pool->work_stats.renewed);
+	set_window(s, NARROW);
+	if (went_home(s) != home)
+		sim_fail("%llu blocks went home", went_home(s) - home);
+	if (atomic64_read(&s->host.pool->work_stats.renewed) == renewed)
+		sim_fail("nothing was renewed");
+	read_all(s);
+}
+
+/* More is dirty than may be in the smaller one: some goes home, by large rounds, or all. */
+static void renew_over(struct script *s)
+{
+	u64 home;
+
+	disks.forgets = true;
+	fill_and_keep(s, TOO_MANY);
+	home = went_home(s);
+	begin_busy(s, 1);
+	set_window(s, NARROW);
+	if (went_home(s) == home)
+		sim_fail("nothing went home: the case was not set up");
+	end_busy();
+	read_all(s);
+}
+
+/* Renewal is off: all goes home, as ever. */
+static void renew_never(struct script *s)
+{
+	disks.forgets = true;
+	fill_and_keep(s, KEPT);
+	if (kvp_pool_set(s->host.pool, KVP_T_RENEW_MARK, 0))
+		sim_fail("the mark cannot be set");
+	set_window(s, NARROW);
+	read_all(s);
+}
+
+/* Writers fill all that they may. */
+static void renew_busy(struct script *s)
+{
+	u64 home;
+
+	disks.forgets = true;
+	fill_and_keep(s, KEPT);
+	begin_busy(s, 4);
+	home = went_home(s);
+	set_window(s, NARROW);
+	if (went_home(s) != home)
+		sim_fail("%llu blocks went home", went_home(s) - home);
+	end_busy();
+	read_all(s);
+}
+
+/* Too many are dirty, and homes hang. */
+static void renew_cancel(struct script *s)
+{
+	u32 i;
+
+	disks.forgets = true;
+	fill_and_keep(s, TOO_MANY);
+	stall_all(s, s->start.legs - s->start.cache, disks.data_start,
+		  disks.data_start + LARGE_BLOCKS);
+	for (i = 0; i < 2; i++) {
+		if (kvp_cache_start_window(s->host.pool, bytes(s, NARROW), &s->host.refusal))
+			sim_fail("not begun: %s", s->host.refusal.why);
+		host_sleep(1000);
+		if (!kvp_log_shrinks(s->host.pool->log))
+			sim_fail("it is not renewed");
+		end_early(s, i);
+	}
+	for (i = 0; i < s->start.legs; i++)
+		disks_release(i);
+	read_all(s);
+}
+
+static void renew_cut(struct script *s)
+{
+	fill_and_keep(s, KEPT);
+	change(s);
+}
+
 /* --- the cases -------------------------------------------------------------------------------- */
 
 static void set_up(struct script *s)
@@ -400,6 +583,25 @@ static void case_of(const char *what, const struct host_start *with, const struc
 		 with->cache_parity ? "+3" : with->cache > 1 ? "+2" : "+1", course->name,
 		 variant.victim, variant.after);
 	script_run(&c);
+}
+
+static void run_renewals(void)
+{
+	u32 i;
+
+	case_of("renew", &renewing, &courses[1], renew, 0);
+	case_of("renew-over", &renewing, &courses[1], renew_over, 0);
+	case_of("renew-never", &renewing, &courses[1], renew_never, 0);
+	case_of("renew-busy", &renewing, &courses[1], renew_busy, 0);
+	case_of("renew-cancel", &renewing, &courses[1], renew_cancel, 0);
+	case_of("renew-cut", &renewing, &courses[1], renew_cut, 24);
+	for (variant.victim = 0; variant.victim < renewing.legs; variant.victim++)
+		for (i = 0; i < 3; i++) {
+			variant.after = 300 + 200 * i;
+			case_of("renew-lost", &renewing, &courses[1], renew_cut, 2);
+		}
+	variant.victim = NO_DISK;
+	variant.after = 0;
 }
 
 static void lose(const struct host_start *with)
@@ -436,4 +638,5 @@ void run_window_changes(void)
 	}
 	for (shape = shapes; shape < end; shape++)
 		lose(shape);
+	run_renewals();
 }

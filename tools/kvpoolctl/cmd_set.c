@@ -142,7 +142,7 @@ static int print_dirty_max(struct ctl *ctl, const struct dm_entry *e, const stru
 	json_number(plan, "dirty_ram_bytes", memory_of_dirty(after));
 	json_number(plan, "over_bytes", over);
 	if (over)
-		snprintf(more, sizeof(more), "first     some %s go home\n",
+		snprintf(more, sizeof(more), "first     %s of the log become free\n",
 			 ctl_size(ctl, over, buf));
 	return order_plan_print(ctl, root, "would set %s of pool %s to %s, now %s\n"
 				"memory    %s at most, if all of that is dirty\n%s", set->key,
@@ -243,8 +243,8 @@ const struct command cmd_set = {
 		"cache_mode moves the log onto the cache or off it. That may take minutes, and the "
 		"pool stays in use. If the command is interrupted before the log moves, nothing "
 		"has changed. cache_dirty_max is how much of the cache may be dirty, from 64M to "
-		"64G. A larger limit counts at once; for a smaller one, dirty data first goes home "
-		"until it fits.",
+		"64G. A larger limit counts at once. For a smaller one, dirty data that does not "
+		"fit goes home first.",
 	.more = "Each GiB of cache_dirty_max takes 6 MiB of memory while it is dirty, and makes "
 		"the start after a power cut longer. A smaller limit is a drain: 'status' and "
 		"'metrics' show how much is left. Meanwhile writes slow down to the rate at which "
