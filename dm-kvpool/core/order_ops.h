@@ -33,8 +33,9 @@ struct list_head;
  *	releases checkpoint_lock.
  * @pass_on: kvp_wbuf_pass_on(). @kept: the elevator has versions that are kept back.
  * @drop_outlived: drop those of @versions of which a newer one of the block is durable
- * @drop_older: the elevator learns of @d: drop what it knows of older versions of the block, if @d
- *	is durable data and the newest
+ * @drop_older: the elevator learns of @d: drop whole older versions of the block that it knows, if
+ *	@d is durable data and the newest. Return: true: it is. So a packed one is outlived, too,
+ *	and the caller drops that
  *
  * Home:
  * @alloc_rows: allocate memory to write rows home, if there are any. Return: false: there is none.
@@ -59,7 +60,7 @@ struct kvp_order_ops {
 	void (*gather)(struct kvp_pool *pool, kvp_lsn_t limit);
 	void (*pass_on)(struct kvp_wbuf *w, kvp_lsn_t limit, u32 max, bool kept);
 	void (*drop_outlived)(struct kvp_pool *pool, struct list_head *versions);
-	void (*drop_older)(struct kvp_elevator *e, const struct kvp_version *d);
+	bool (*drop_older)(struct kvp_elevator *e, const struct kvp_version *d);
 
 	bool (*alloc_rows)(struct kvp_pool *pool, bool whole, struct kvp_row_home **rows);
 	bool (*changes)(struct kvp_pool *pool, kvp_block_t block);

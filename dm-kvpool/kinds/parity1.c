@@ -38,8 +38,9 @@ static void none_is_outlived(struct kvp_pool *pool, struct list_head *versions)
 {
 }
 
-static void none_is_dropped(struct kvp_elevator *e, const struct kvp_version *d)
+static bool none_is_dropped(struct kvp_elevator *e, const struct kvp_version *d)
 {
+	return false;
 }
 
 static bool alloc_rows(struct kvp_pool *pool, bool whole, struct kvp_row_home **rows)

@@ -83,28 +83,40 @@ static struct kvp_packed_page *page_for(const struct kvp_packed *p, kvp_block_t 
 /* The first slot of @g with @block or a later one; g->nr: there is none. */
 static u32 slot_for(const struct kvp_packed_page *g, kvp_block_t block)
 {
-	u32 low = 0, high = g->nr;
+	u32 high = kvp_block_nr(block) >> 32, low = (u32)kvp_block_nr(block);
+	u32 at = 0, n = g->nr, half;
 
-	while (low < high) {
-		u32 middle = (low + high) / 2;
-
-		if (kvp_block_before(block_at(g, middle), block))
-			low = middle + 1;
-		else
-			high = middle;
+	if (g->high != high)
+		return g->high < high ? n : 0;
+	/* The slot is one of those from @at to @at + @n. */
+	while (n) {
+		half = n / 2;
+		if (g->slots[at + half].block < low) {
+			at += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
 	}
-	return low;
+	return at;
 }
 
-/* The slot of @block; NULL: it has no record. */
-static struct kvp_packed_slot *slot_of(const struct kvp_packed *p, kvp_block_t block,
+/* True if slot @i of @g has the record of @block. */
+static bool has_at(const struct kvp_packed_page *g, u32 i, kvp_block_t block)
+{
+	return g && i < g->nr && block_at(g, i) == block;
+}
+
+/* The slot of @block; NULL: it has no record. Often it is the one that was looked for last. */
+static struct kvp_packed_slot *slot_of(struct kvp_packed *p, kvp_block_t block,
 				       struct kvp_packed_page **g)
 {
-	u32 i;
-
-	*g = page_for(p, block);
-	i = *g ? slot_for(*g, block) : 0;
-	return *g && i < (*g)->nr && block_at(*g, i) == block ? &(*g)->slots[i] : NULL;
+	if (!has_at(p->last, p->last_slot, block)) {
+		p->last = page_for(p, block);
+		p->last_slot = p->last ? slot_for(p->last, block) : 0;
+	}
+	*g = p->last;
+	return has_at(p->last, p->last_slot, block) ? &p->last->slots[p->last_slot] : NULL;
 }
 
 /* The page before @g, or behind it, if records can move between them. */
@@ -131,6 +143,8 @@ static void leave(struct kvp_packed *p, struct kvp_packed_page *g)
 {
 	rb_erase(&g->node, &p->pages);
 	p->nr_pages--;
+	if (p->last == g)
+		p->last = NULL;
 	kfree(g);
 }
 
@@ -213,6 +227,8 @@ static void join(struct kvp_packed *p, struct kvp_packed_page *g)
 void kvp_packed_init(struct kvp_packed *p)
 {
 	p->pages = RB_ROOT;
+	p->last = NULL;
+	p->last_slot = 0;
 	p->nr = 0;
 	p->nr_pages = 0;
 }
@@ -282,7 +298,20 @@ bool kvp_packed_add(struct kvp_packed *p, const struct kvp_packed_rec *r,
 	return true;
 }
 
-bool kvp_packed_find(const struct kvp_packed *p, kvp_block_t block, struct kvp_packed_rec *r)
+bool kvp_packed_replace(struct kvp_packed *p, const struct kvp_packed_rec *r,
+			struct kvp_packed_rec *old)
+{
+	struct kvp_packed_page *g;
+	struct kvp_packed_slot *s = slot_of(p, r->block, &g);
+
+	if (!s)
+		return false;
+	read_slot(g, s - g->slots, old);
+	*s = to_slot(r);
+	return true;
+}
+
+bool kvp_packed_find(struct kvp_packed *p, kvp_block_t block, struct kvp_packed_rec *r)
 {
 	struct kvp_packed_page *g;
 	struct kvp_packed_slot *s = slot_of(p, block, &g);
@@ -290,6 +319,18 @@ bool kvp_packed_find(const struct kvp_packed *p, kvp_block_t block, struct kvp_p
 	if (s)
 		read_slot(g, s - g->slots, r);
 	return s;
+}
+
+bool kvp_packed_supersede(struct kvp_packed *p, kvp_block_t block, u8 *flags)
+{
+	struct kvp_packed_page *g;
+	struct kvp_packed_slot *s = slot_of(p, block, &g);
+
+	if (!s || (flags_of(s) & KVP_PACKED_SUPERSEDED))
+		return false;
+	*flags = flags_of(s);
+	s->bits |= KVP_PACKED_SUPERSEDED << FLAGS_SHIFT;
+	return true;
 }
 
 void kvp_packed_mark(struct kvp_packed *p, kvp_block_t block, u8 flags)

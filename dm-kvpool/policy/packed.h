@@ -71,10 +71,14 @@ struct kvp_packed_page {
 /**
  * struct kvp_packed - a packed set
  * @pages: its pages
+ * @last, @last_slot: where a record was looked for last: most are looked for a few times in a row.
+ *	Another record may lie there by now. @last may be NULL
  * @nr, @nr_pages: number of records, and of pages
  */
 struct kvp_packed {
 	struct rb_root pages;
+	struct kvp_packed_page *last;
+	u32 last_slot;
 	u32 nr, nr_pages;
 };
 
@@ -99,8 +103,24 @@ struct kvp_packed_page *kvp_packed_spare(void);
 bool __must_check kvp_packed_add(struct kvp_packed *p, const struct kvp_packed_rec *r,
 				 struct kvp_packed_page **spare);
 
+/**
+ * kvp_packed_replace() - put @r where the record of its block is, which @old receives
+ *
+ * Return: false: the block has none, and nothing has changed.
+ */
+bool __must_check kvp_packed_replace(struct kvp_packed *p, const struct kvp_packed_rec *r,
+				     struct kvp_packed_rec *old);
+
 /** kvp_packed_find() - get the record of @block; false: there is none */
-bool kvp_packed_find(const struct kvp_packed *p, kvp_block_t block, struct kvp_packed_rec *r);
+bool kvp_packed_find(struct kvp_packed *p, kvp_block_t block, struct kvp_packed_rec *r);
+
+/**
+ * kvp_packed_supersede() - mark the record of @block as superseded
+ * @flags: out: the marks that it had
+ *
+ * Return: false: there is none, or it was superseded before.
+ */
+bool __must_check kvp_packed_supersede(struct kvp_packed *p, kvp_block_t block, u8 *flags);
 
 /** kvp_packed_mark() - add @flags to the record of @block, which must be there */
 void kvp_packed_mark(struct kvp_packed *p, kvp_block_t block, u8 flags);

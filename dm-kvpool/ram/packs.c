@@ -59,6 +59,17 @@ bool kvp_packs_find(struct kvp_packs *p, kvp_block_t block, struct kvp_packed_re
 	return found;
 }
 
+bool kvp_packs_supersede(struct kvp_packs *p, kvp_block_t block, u8 *flags)
+{
+	struct kvp_packs_shelf *s = shelf_of(p, block);
+	bool superseded;
+
+	spin_lock(&s->lock);
+	superseded = kvp_packed_supersede(&s->set, block, flags);
+	spin_unlock(&s->lock);
+	return superseded;
+}
+
 void kvp_packs_mark(struct kvp_packs *p, kvp_block_t block, u8 flags)
 {
 	struct kvp_packs_shelf *s = shelf_of(p, block);
@@ -89,6 +100,22 @@ bool __kvp_packs_add(struct kvp_packs *p, const struct kvp_packed_rec *r, kvp_ls
 	else
 		kvp_packed_places_del(&p->places, lsn);
 	return added;
+}
+
+bool __kvp_packs_replace(struct kvp_packs *p, const struct kvp_packed_rec *r, kvp_lsn_t lsn,
+			 struct kvp_packed_rec *old)
+{
+	struct kvp_packs_shelf *s = shelf_of(p, r->block);
+	bool replaced;
+
+	/* The new place is counted first, so that the oldest one is known throughout. */
+	if (!kvp_packed_places_add(&p->places, lsn))
+		return false;
+	spin_lock(&s->lock);
+	replaced = kvp_packed_replace(&s->set, r, old);
+	spin_unlock(&s->lock);
+	kvp_packed_places_del(&p->places, replaced ? kvp_packs_lsn(p, old) : lsn);
+	return replaced;
 }
 
 void __kvp_packs_del(struct kvp_packs *p, const struct kvp_packed_rec *r)

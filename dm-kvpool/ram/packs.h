@@ -67,6 +67,9 @@ u64 kvp_packs_bytes(const struct kvp_packs *p);
  */
 bool kvp_packs_find(struct kvp_packs *p, kvp_block_t block, struct kvp_packed_rec *r);
 
+/** kvp_packs_supersede() - kvp_packed_supersede(). Context: with the block's bucket locked. */
+bool __must_check kvp_packs_supersede(struct kvp_packs *p, kvp_block_t block, u8 *flags);
+
 /** kvp_packs_mark() - mark the record of @block. Context: with the block's bucket locked. */
 void kvp_packs_mark(struct kvp_packs *p, kvp_block_t block, u8 flags);
 
@@ -90,6 +93,16 @@ void kvp_packs_prepare(struct kvp_packs *p);
  */
 bool __must_check __kvp_packs_add(struct kvp_packs *p, const struct kvp_packed_rec *r,
 				   kvp_lsn_t lsn);
+
+/**
+ * __kvp_packs_replace() - put record @r, whose entry is at @lsn, where that of its block is
+ * @old: out: what was there
+ *
+ * It needs no memory. Context: as for __kvp_packs_add(). Return: false: the block has no record, or
+ * there is no place for it. Nothing has changed then.
+ */
+bool __must_check __kvp_packs_replace(struct kvp_packs *p, const struct kvp_packed_rec *r,
+				       kvp_lsn_t lsn, struct kvp_packed_rec *old);
 
 /** __kvp_packs_del() - take out record @r. Context: as for __kvp_packs_add(). */
 void __kvp_packs_del(struct kvp_packs *p, const struct kvp_packed_rec *r);

@@ -67,9 +67,9 @@ static spinlock_t *lock_next(struct kvp_wbuf *w, spinlock_t *held, kvp_block_t b
 }
 
 /* A version enters the hash table as the newest of its block, or leaves the table. */
-static void __enter(struct kvp_wbuf *w, struct kvp_version *d)
+static void __enter(struct kvp_wbuf *w, struct kvp_version *d, struct hlist_head *bucket)
 {
-	hlist_add_head(&d->hash, bucket_of(w, d->block));
+	hlist_add_head(&d->hash, bucket);
 	atomic_inc(&w->nr_live);
 }
 
@@ -128,15 +128,21 @@ static struct kvp_version *__find_packed(struct kvp_wbuf *w, kvp_block_t block)
 	return seen;
 }
 
-static struct kvp_version *__find(struct kvp_wbuf *w, kvp_block_t block)
+/* The newest version of @block, if it is whole. */
+static struct kvp_version *__find_whole(const struct hlist_head *bucket, kvp_block_t block)
 {
 	struct kvp_version *d;
 
-	lockdep_assert_held(lock_of(w, block));
-	hlist_for_each_entry(d, bucket_of(w, block), hash)
+	hlist_for_each_entry(d, bucket, hash)
 		if (d->block == block)
 			return d;
-	return __find_packed(w, block);
+	return NULL;
+}
+
+static struct kvp_version *__find(struct kvp_wbuf *w, kvp_block_t block)
+{
+	lockdep_assert_held(lock_of(w, block));
+	return __find_whole(bucket_of(w, block), block) ?: __find_packed(w, block);
 }
 
 /* --- pages ------------------------------------------------------------------------ */
@@ -696,12 +702,40 @@ static void begin_version(struct kvp_version *d, kvp_block_t block)
 	d->over = KVP_OVER_UNKNOWN;
 }
 
+/*
+ * @d is written, and no whole version of its block is the newest. A packed one is superseded. It is
+ * data in the log, so an intent may pass it, unless a recovery has found it (from_record()).
+ */
+static void __follow_packed(struct kvp_wbuf *w, struct kvp_version *d)
+{
+	u8 flags;
+
+	d->follows = kvp_packs_nr(&w->packs) && kvp_packs_supersede(&w->packs, d->block, &flags);
+	if (!d->follows)
+		d->over = 0;
+	else
+		d->over = flags & KVP_PACKED_RESTORED ? KVP_OVER_UNKNOWN : 1;
+	if (d->follows)
+		atomic_dec(&w->nr_live);
+}
+
+/* Let @d, which is written, be the newest version of its block, after @old. */
+static void __follow(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_version *old)
+{
+	d->follows = true;
+	d->over = __over(old);
+	__supersede(w, old);
+}
+
 struct kvp_version *kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block, bool large)
 {
+	u32 nr = bucket_number(w, block);
+	struct hlist_head *bucket = &w->buckets[nr];
+	spinlock_t *lock = lock_of_bucket(w, nr);
 	struct kvp_version *d = NULL, *old;
 
-	spin_lock(lock_of(w, block));
-	old = __find(w, block);
+	spin_lock(lock);
+	old = __find_whole(bucket, block);
 	if (old && old->state == KVP_VERSION_BUFFERED) {
 		this_cpu_inc(w->client.stats->coalesced_blocks);
 		WRITE_ONCE(old->stream, false);
@@ -711,16 +745,16 @@ struct kvp_version *kvp_wbuf_begin_write(struct kvp_wbuf *w, kvp_block_t block, 
 	if (!kvp_wbuf_to_be_committed(w))
 		d = take_free(w, large);
 	if (!d) {
-		spin_unlock(lock_of(w, block));
+		spin_unlock(lock);
 		return NULL;
 	}
 	begin_version(d, block);
-	d->follows = old;
-	d->over = __over(old);
-	/* In this order: see kvp_wbuf_any(). */
-	__enter(w, d);
+	/* The new one comes first: see kvp_wbuf_any(). */
+	__enter(w, d, bucket);
 	if (old)
-		__supersede(w, old);
+		__follow(w, d, old);
+	else
+		__follow_packed(w, d);
 	return d;
 }
 
@@ -791,7 +825,7 @@ static bool __renew(struct kvp_wbuf *w, struct kvp_version *old, struct kvp_vers
 	if (!accepted)
 		return false;
 	/* In this order: see kvp_wbuf_any(). */
-	__enter(w, d);
+	__enter(w, d, bucket_of(w, d->block));
 	__supersede(w, old);
 	return true;
 }
@@ -1233,15 +1267,29 @@ static void unhash(struct kvp_wbuf *w, struct list_head *versions)
 		spin_unlock(lock);
 }
 
-/* Keep @d, which is on a list, for kvp_wbuf_unpack(), unless there are enough. */
-static bool __keep_spare(struct kvp_wbuf *w, struct kvp_version *d)
+/* Keep @d, which is on a list, if fewer than @most are kept. */
+static bool __keep_spare(struct kvp_wbuf *w, struct kvp_version *d, u32 most)
 {
 	lockdep_assert_held(&w->lock);
-	if (w->nr_spare == KVP_WBUF_SPARE)
+	if (w->nr_spare >= most)
 		return false;
 	list_move(&d->list, &w->spare);
 	w->nr_spare++;
 	return true;
+}
+
+/* Take one of those that are kept, if more than @least are. */
+static struct kvp_version *__take_spare(struct kvp_wbuf *w, u32 least)
+{
+	struct kvp_version *d;
+
+	lockdep_assert_held(&w->lock);
+	if (w->nr_spare <= least)
+		return NULL;
+	d = list_first_entry(&w->spare, struct kvp_version, list);
+	list_del(&d->list);
+	w->nr_spare--;
+	return d;
 }
 
 static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *lone,
@@ -1262,7 +1310,7 @@ static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head
 			w->reserve[w->nr_reserve++] = d->page;
 			d->page = NULL;
 		}
-		if (!d->page && __keep_spare(w, d))
+		if (!d->page && __keep_spare(w, d, KVP_WBUF_SPARE))
 			return;
 	}
 	list_move(&d->list, lone);
@@ -1339,11 +1387,12 @@ static void __spill(struct kvp_wbuf *w, struct kvp_version *d, struct kvp_versio
 static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, kvp_block_t block,
 			  struct kvp_version *p)
 {
+	spinlock_t *lock = lock_of(w, block);
 	struct kvp_version *d;
 	LIST_HEAD(excess);
 	bool same;
 
-	spin_lock(lock_of(w, block));
+	spin_lock(lock);
 	spin_lock(&w->lock);
 	d = list_first_entry_or_null(&w->logged, struct kvp_version, list);
 	same = d && d == first && !d->hole && d->block == block;
@@ -1362,14 +1411,14 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, kvp_blo
 		__give_back_used(w, d, &excess);
 	}
 	spin_unlock(&w->lock);
-	spin_unlock(lock_of(w, block));
+	spin_unlock(lock);
 	free_chunks(&excess);
 	return same;
 }
 
 bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w)
 {
-	struct kvp_version *p, *d;
+	struct kvp_version *p = NULL, *d;
 	kvp_block_t block = 0;
 	bool as_is;
 
@@ -1380,10 +1429,12 @@ bool kvp_wbuf_spill_oldest(struct kvp_wbuf *w)
 		__spill(w, d, d);
 	else if (d)
 		block = d->block;
+	if (d && !as_is)
+		p = __take_spare(w, KVP_WBUF_SPARE);
 	spin_unlock(&w->lock);
 	if (!d || as_is)
 		return d;
-	p = kmalloc(sizeof(*p), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	p = p ?: kmalloc(sizeof(*p), GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
 	WRITE_ONCE(w->spill_failed, !p);
 	if (!p)
 		return false;
@@ -1407,11 +1458,35 @@ static bool may_be_packed(const struct kvp_version *d)
 	       d->payload <= KVP_PACKED_MAX_PAYLOAD && d->rec <= KVP_PACKED_MAX_REC;
 }
 
+/* The packed version that had record @r is gone. */
+static void __forget_packed(struct kvp_wbuf *w, const struct kvp_packed_rec *r)
+{
+	lockdep_assert_held(&w->lock);
+	if (!(r->flags & KVP_PACKED_SUPERSEDED))
+		atomic_dec(&w->nr_live);
+	if (r->flags & KVP_PACKED_PASSED)
+		atomic_dec(&w->nr_passed);
+	w->nr_spilled--;
+	WRITE_ONCE(w->nr_lone, w->nr_lone - 1);
+}
+
+/* Add record @r of a version at @lsn. If it @replaces that of an older one, that one is gone. */
+static bool __add_record(struct kvp_wbuf *w, const struct kvp_packed_rec *r, kvp_lsn_t lsn,
+			 bool replaces)
+{
+	struct kvp_packed_rec old;
+
+	if (!replaces || !__kvp_packs_replace(&w->packs, r, lsn, &old))
+		return __kvp_packs_add(&w->packs, r, lsn);
+	__forget_packed(w, &old);
+	return true;
+}
+
 /*
  * Replace @d by a record, if it is the newest version. A discard that is still looking for older
  * versions may be older than @d: without a seq, it could not tell.
  */
-static bool __pack(struct kvp_wbuf *w, struct kvp_version *d)
+static bool __pack(struct kvp_wbuf *w, struct kvp_version *d, bool replaces)
 {
 	struct kvp_packed_rec r = {
 		.block = d->block, .lsn = (u32)kvp_lsn_nr(d->lsn), .crc = d->crc,
@@ -1422,17 +1497,18 @@ static bool __pack(struct kvp_wbuf *w, struct kvp_version *d)
 
 	lockdep_assert_held(lock_of(w, d->block));
 	if (d->superseded || d->passed || hlist_unhashed(&d->hash) || w->nr_discarding ||
-	    !__kvp_packs_add(&w->packs, &r, d->lsn))
+	    !__add_record(w, &r, d->lsn, replaces))
 		return false;
 	hlist_del_init(&d->hash);
-	if (__keep_spare(w, d))
+	/* What is spilled next needs one. */
+	if (__keep_spare(w, d, KVP_WBUF_SPARE + KVP_WBUF_AT_HAND))
 		return true;
 	list_del(&d->list);
 	kfree(d);
 	return true;
 }
 
-bool kvp_wbuf_pack(struct kvp_wbuf *w, struct kvp_version *d)
+bool kvp_wbuf_pack(struct kvp_wbuf *w, struct kvp_version *d, bool replaces)
 {
 	spinlock_t *lock = lock_of(w, d->block);
 	bool packed;
@@ -1442,7 +1518,7 @@ bool kvp_wbuf_pack(struct kvp_wbuf *w, struct kvp_version *d)
 	kvp_packs_prepare(&w->packs);
 	spin_lock(lock);
 	spin_lock(&w->lock);
-	packed = __pack(w, d);
+	packed = __pack(w, d, replaces);
 	spin_unlock(&w->lock);
 	spin_unlock(lock);
 	return packed;
@@ -1456,11 +1532,7 @@ static struct kvp_version *lone_version(struct kvp_wbuf *w)
 	if (d)
 		return d;
 	spin_lock(&w->lock);
-	d = list_first_entry_or_null(&w->spare, struct kvp_version, list);
-	if (d) {
-		list_del(&d->list);
-		w->nr_spare--;
-	}
+	d = __take_spare(w, 0);
 	spin_unlock(&w->lock);
 	return d;
 }
@@ -1505,14 +1577,9 @@ void kvp_wbuf_drop_packed(struct kvp_wbuf *w, kvp_block_t block)
 
 	spin_lock(lock_of(w, block));
 	if (!WARN_ON_ONCE(!kvp_packs_find(&w->packs, block, &r))) {
-		if (!(r.flags & KVP_PACKED_SUPERSEDED))
-			atomic_dec(&w->nr_live);
-		if (r.flags & KVP_PACKED_PASSED)
-			atomic_dec(&w->nr_passed);
 		spin_lock(&w->lock);
 		__kvp_packs_del(&w->packs, &r);
-		w->nr_spilled--;
-		WRITE_ONCE(w->nr_lone, w->nr_lone - 1);
+		__forget_packed(w, &r);
 		spin_unlock(&w->lock);
 	}
 	spin_unlock(lock_of(w, block));
@@ -1677,7 +1744,7 @@ static void pack_restored(struct kvp_wbuf *w, struct list_head *versions)
 	struct kvp_version *d, *next;
 
 	list_for_each_entry_safe(d, next, versions, list) {
-		if (!kvp_wbuf_pack(w, d))
+		if (!kvp_wbuf_pack(w, d, false))
 			break;
 		cond_resched();
 	}
@@ -1691,7 +1758,7 @@ u32 kvp_wbuf_restore(struct kvp_wbuf *w, struct list_head *versions)
 	list_for_each_entry(d, versions, list) {
 		spin_lock(lock_of(w, d->block));
 		d->seq = w->seq + ++n;
-		__enter(w, d);
+		__enter(w, d, bucket_of(w, d->block));
 		spin_unlock(lock_of(w, d->block));
 		cond_resched();
 	}
@@ -1720,7 +1787,7 @@ static bool reserve_versions(struct kvp_wbuf *w)
 			return false;
 		INIT_LIST_HEAD(&d->list);
 		spin_lock(&w->lock);
-		full = !__keep_spare(w, d);
+		full = !__keep_spare(w, d, KVP_WBUF_SPARE);
 		spin_unlock(&w->lock);
 		if (full)
 			kfree(d);

@@ -195,6 +195,7 @@ struct kvp_chunk {
 
 #define KVP_WBUF_RESERVE	32u	/* pages */
 #define KVP_WBUF_SPARE		64u	/* versions */
+#define KVP_WBUF_AT_HAND	1024u	/* further ones that were packed, to spill others */
 
 #define KVP_WBUF_GROUP_BITS	4	/* neighbouring blocks under one lock */
 #define KVP_WBUF_LOCK_BITS	8
@@ -737,11 +738,13 @@ static inline struct kvp_version *kvp_wbuf_elevator_next(struct kvp_wbuf *w, str
 /**
  * kvp_wbuf_pack() - keep only a record of @d, which is on @elevator, if it is plain data, and the
  * only version of its block (packs.h)
+ * @replaces: a packed version of the block that is older is outlived, and is dropped: the record of
+ *	@d takes the place of its record
  *
  * The caller has made sure that no older version is on @elevator. @d is freed then. Return: false:
- * it stays as it is. Context: destage alone; does not wait.
+ * it stays as it is, and so does the older one. Context: destage alone; does not wait.
  */
-bool kvp_wbuf_pack(struct kvp_wbuf *w, struct kvp_version *d);
+bool kvp_wbuf_pack(struct kvp_wbuf *w, struct kvp_version *d, bool replaces);
 
 /** kvp_wbuf_nr_packed() - number of packed versions. Context: any. */
 static inline u32 kvp_wbuf_nr_packed(const struct kvp_wbuf *w)

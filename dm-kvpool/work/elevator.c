@@ -87,18 +87,17 @@ static void __take_out(struct kvp_elevator *e, struct kvp_version *d, struct lis
 	__kvp_wbuf_elevator_take(e->wbuf, d, to);
 }
 
-void kvp_elevator_drop_older(struct kvp_elevator *e, const struct kvp_version *d)
+bool kvp_elevator_drop_older(struct kvp_elevator *e, const struct kvp_version *d)
 {
-	struct kvp_version *old = first_from(e, d->block), *next;
-	struct kvp_packed_rec r;
+	struct kvp_version *old, *next;
 	LIST_HEAD(outlived);
 
 	/* Nothing of its block was older when it was accepted, or only what a discard covers. */
 	if (!d->follows && !d->restored)
-		return;
+		return false;
 	if (d->hole || d->intent || kvp_wbuf_superseded(d))
-		return;
-	for (; old && old->block == d->block; old = next) {
+		return false;
+	for (old = first_from(e, d->block); old && old->block == d->block; old = next) {
 		next = next_of(old);
 		kvp_wbuf_lock_lists(e->wbuf);
 		__take_out(e, old, &outlived);
@@ -106,19 +105,24 @@ void kvp_elevator_drop_older(struct kvp_elevator *e, const struct kvp_version *d
 	}
 	if (!list_empty(&outlived))
 		kvp_wbuf_drop_list(e->wbuf, &outlived);
-	if (kvp_wbuf_find_packed(e->wbuf, d->block, &r))
-		kvp_wbuf_drop_packed(e->wbuf, d->block);
+	return true;
 }
 
-/* Learn of @d, which is on wbuf->elevator. If it is the only version of its block, pack it. */
+/*
+ * Learn of @d, which is on wbuf->elevator. If it is the only version of its block, pack it. A
+ * packed version that it outlives ends either way.
+ */
 static void learn(struct kvp_elevator *e, struct kvp_version *d)
 {
-	const struct kvp_version *same;
+	bool outlives = e->vdevs->order->drop_older(e, d);
+	const struct kvp_version *same = outlives ? NULL : first_from(e, d->block);
+	struct kvp_packed_rec r;
 
-	e->vdevs->order->drop_older(e, d);
-	same = first_from(e, d->block);
-	if ((same && same->block == d->block) || !kvp_wbuf_pack(e->wbuf, d))
-		add(e, d);
+	if (!(same && same->block == d->block) && kvp_wbuf_pack(e->wbuf, d, outlives))
+		return;
+	if (outlives && kvp_wbuf_find_packed(e->wbuf, d->block, &r))
+		kvp_wbuf_drop_packed(e->wbuf, d->block);
+	add(e, d);
 }
 
 /* After every KVP_WBUF_AT_ONCE of @n versions let other tasks take the lock. */

@@ -74,12 +74,13 @@ void kvp_elevator_init(struct kvp_elevator *e, struct kvp_wbuf *w, struct kvp_vd
 bool kvp_elevator_gather(struct kvp_elevator *e, kvp_lsn_t limit);
 
 /**
- * kvp_elevator_drop_older() - kvp_order_ops.drop_older(), without parity
+ * kvp_elevator_drop_older() - kvp_order_ops.drop_older(), without parity; true: a packed one is
+ * outlived, too
  *
  * @d is durable, and holds the tail. So the older versions are outlived (R2). With parity they
  * count for their rows, and stay until their turn comes. Context: as for kvp_elevator_gather().
  */
-void kvp_elevator_drop_older(struct kvp_elevator *e, const struct kvp_version *d);
+bool kvp_elevator_drop_older(struct kvp_elevator *e, const struct kvp_version *d);
 
 /**
  * kvp_elevator_take() - take the next versions by address

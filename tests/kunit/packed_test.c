@@ -103,6 +103,42 @@ static void expect_model(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, kvp_packed_next(&t->p, from, &r));
 }
 
+static void supersede(struct kunit *test, u32 i)
+{
+	struct packed_test *t = test->priv;
+	u8 flags = ~t->flags[i];
+	bool first = !(t->flags[i] & KVP_PACKED_SUPERSEDED);
+
+	KUNIT_ASSERT_EQ(test, kvp_packed_supersede(&t->p, model_block(i), &flags), first);
+	if (first)
+		KUNIT_ASSERT_EQ(test, flags, t->flags[i]);
+	t->flags[i] |= KVP_PACKED_SUPERSEDED;
+}
+
+/* The new record differs from the old one in its marks alone. */
+static void replace(struct kunit *test, u32 i)
+{
+	struct packed_test *t = test->priv;
+	struct kvp_packed_rec r = record_of(model_block(i)), old;
+
+	r.flags = next_random(t) % 16;
+	KUNIT_ASSERT_TRUE(test, kvp_packed_replace(&t->p, &r, &old));
+	expect_record(test, &old, model_block(i), t->flags[i]);
+	t->flags[i] = r.flags;
+}
+
+/* Whatever page or slot was looked at last. */
+static void expect_none(struct kunit *test, u32 i)
+{
+	struct packed_test *t = test->priv;
+	struct kvp_packed_rec r = record_of(model_block(i)), found;
+	u8 flags;
+
+	KUNIT_ASSERT_FALSE(test, kvp_packed_find(&t->p, model_block(i), &found));
+	KUNIT_ASSERT_FALSE(test, kvp_packed_replace(&t->p, &r, &found));
+	KUNIT_ASSERT_FALSE(test, kvp_packed_supersede(&t->p, model_block(i), &flags));
+}
+
 static void step(struct kunit *test, u32 i)
 {
 	struct packed_test *t = test->priv;
@@ -111,13 +147,24 @@ static void step(struct kunit *test, u32 i)
 		KUNIT_ASSERT_TRUE(test, add(t, model_block(i)));
 		t->there[i] = true;
 		t->flags[i] = 0;
-	} else if (next_random(t) & 1) {
+		return;
+	}
+	switch (next_random(t) % 6) {
+	case 0:
 		t->flags[i] |= 1 << next_random(t) % 4;
 		kvp_packed_mark(&t->p, model_block(i), t->flags[i]);
-	} else {
+		break;
+	case 1:
+		supersede(test, i);
+		break;
+	case 2:
+		replace(test, i);
+		break;
+	default:
 		KUNIT_ASSERT_FALSE(test, add(t, model_block(i)));
 		kvp_packed_del(&t->p, model_block(i));
 		t->there[i] = false;
+		expect_none(test, i);
 	}
 }
 
