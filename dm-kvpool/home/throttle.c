@@ -4,12 +4,14 @@
 
 #include "core/core.h"
 #include "core/log_ops.h"
+#include "core/stats.h"
 #include "home/speed.h"
 #include "home/throttle.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
 
 #define SLOWEST		16ull			/* blocks a second; writers are never slower */
+#define LOOK_BLOCKS	64u			/* the answer is as old as so many blocks at most */
 
 void kvp_throttle_init(struct kvp_pool *pool)
 {
@@ -39,6 +41,30 @@ bool kvp_throttle_is_slow(const struct kvp_pool *pool)
 	u64 most, used = in_use(pool, &most);
 
 	return kvp_throttle_slows(most, used);
+}
+
+/* True if the newest @blocks of this processor's blocks begin another LOOK_BLOCKS of them. */
+static bool looks_anew(const struct kvp_pool *pool, u32 blocks)
+{
+	u64 n = this_cpu_read(pool->stats->write_blocks);
+
+	return blocks >= LOOK_BLOCKS || n % LOOK_BLOCKS < blocks;
+}
+
+bool kvp_throttle_may_slow(struct kvp_pool *pool, u32 blocks)
+{
+	struct kvp_throttle *t = pool->throttle;
+	unsigned long now = jiffies;
+	bool slow;
+
+	if (!READ_ONCE(t->slow) && READ_ONCE(t->looked) == now && !looks_anew(pool, blocks))
+		return false;
+	slow = kvp_throttle_is_slow(pool);
+	if (READ_ONCE(t->slow) != slow)
+		WRITE_ONCE(t->slow, slow);
+	if (READ_ONCE(t->looked) != now)
+		WRITE_ONCE(t->looked, now);
+	return slow;
 }
 
 u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks)

@@ -4,9 +4,9 @@
  *
  * With the log on legs, they are also slowed down while the buffer fills up, where all versions
  * wait that are not yet home. policy/throttle.h decides by how much, from the measured speed of
- * destage (home/speed.h). Before a write is accepted, its caller asks kvp_throttle_is_slow(), which
- * is cheap. Then it asks kvp_throttle_admit(), and keeps the write for the time that this returns,
- * without sleeping. If there is no room anyway, writers wait as they do without all this.
+ * destage (home/speed.h). Before a write is accepted, its caller asks kvp_throttle_may_slow(),
+ * which is cheap. Then it asks kvp_throttle_admit(), and keeps the write for the time that this
+ * returns, without sleeping. If there is no room anyway, writers wait as they do without all this.
  */
 #ifndef KVP_THROTTLE_H
 #define KVP_THROTTLE_H
@@ -28,12 +28,16 @@ struct kvp_pool;
  * @runs: finds out which writes are parts of long streams: with the log on a cache always, else
  *	while writers are slowed down. It has locks of its own
  * @waiting: writes are kept waiting; set by the code that keeps them
+ * @slow, @looked: the last answer of kvp_throttle_may_slow(), and the jiffy when it was found; no
+ *	lock
  */
 struct kvp_throttle {
 	spinlock_t lock;
 	struct kvp_bucket bucket;
 	struct kvp_runs runs;
 	bool waiting;
+	bool slow;
+	unsigned long looked;
 };
 
 /** kvp_throttle_init() - begin without streams, before the pool runs. Context: any. */
@@ -57,6 +61,15 @@ static inline bool kvp_throttle_any_waits(const struct kvp_throttle *t)
 
 /** kvp_throttle_is_slow() - true if writers are slowed down. Any context. */
 bool kvp_throttle_is_slow(const struct kvp_pool *pool);
+
+/**
+ * kvp_throttle_may_slow() - true if writers are slowed down; asked for each write
+ * @blocks: of the write; pool->stats has counted them
+ *
+ * To find out takes long, and the answer is seldom yes. So a no is used again: in the same jiffy,
+ * and for up to 64 blocks of a processor. Context: any.
+ */
+bool kvp_throttle_may_slow(struct kvp_pool *pool, u32 blocks);
 
 /**
  * kvp_throttle_run() - the length, in blocks, of the stream of writes that this write belongs to

@@ -78,7 +78,7 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	bool behind = !bio_list_empty(&r->paced);
 	u64 wait = 0;
 
-	if ((!behind && !kvp_throttle_is_slow(pool)) || in_vain(pool) ||
+	if ((!behind && !kvp_throttle_may_slow(pool, blocks_of(bio))) || in_vain(pool) ||
 	    (is_stream(bio) && kvp_throttle_passes(pool)))
 		return false;
 	if (!behind)

@@ -16,6 +16,7 @@
 #define this_cpu_inc_return(x)		(++(x))
 #define this_cpu_dec(x)			((void)((x)--))
 #define this_cpu_add(x, v)		((void)((x) += (v)))
+#define this_cpu_read(x)		(x)
 #define this_cpu_sub(x, v)		((void)((x) -= (v)))
 #define SIM_PROCESSORS			3
 u32 sim_processor(void);
