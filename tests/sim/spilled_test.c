@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 
+#include <linux/completion.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 #include <string.h>
 
 #include "cache/client.h"
@@ -23,6 +25,7 @@
 #define COUNT	120u
 
 static bool is_lost[POOL_BLOCKS];	/* of one case */
+static struct completion discarded;	/* the same */
 
 /* While homes are held. In a parity1, destage has locked whole stripes. */
 static void read_spilled(struct script *s)
@@ -844,6 +847,98 @@ static void overwritten_and_packed(struct script *s)
 	host_stop(&s->host);
 }
 
+/* --- a discard that is still looking for versions -------------------------------------------- */
+
+#define WIDE	(POOL_BLOCKS - 8 - FIRST)	/* blocks that a slow discard covers */
+
+static void slow_discarder(void *arg)
+{
+	struct script *s = arg;
+
+	host_discard(&s->host, FIRST, WIDE);
+	complete_all(&discarded);
+}
+
+/* Begin a discard of WIDE blocks. It has its place in the order, and has looked at few blocks. */
+static void begin_discard(struct script *s)
+{
+	struct kvp_wbuf *w = s->host.pool->wbuf;
+	u32 i;
+
+	init_completion(&discarded);
+	sim_slow = "discarder";
+	sim_spawn("discarder", slow_discarder, s);
+	for (i = 0; i < 1000 && !w->nr_holes; i++)
+		host_sleep(1);
+}
+
+static void end_discard(struct script *s)
+{
+	wait_for_completion(&discarded);
+	sim_slow = NULL;
+}
+
+/*
+ * Blocks are written behind a discard that has not come to them yet, and a round applies it. In the
+ * log, and so after a start, the new versions count. The discard must not take them for older ones.
+ */
+static void packed_amid_a_discard(struct script *s)
+{
+	struct kvp_wbuf *w = s->host.pool->wbuf;
+	u32 i, first = FIRST + WIDE - COUNT / 2;
+	static const u8 zeros[KVP_BLOCK_SIZE];
+	u8 data[KVP_BLOCK_SIZE];
+
+	host_write(&s->host, FIRST, WIDE, false);
+	host_checkpoint(&s->host);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
+	begin_discard(s);
+	host_write_each(&s->host, first, COUNT / 2);
+	host_destage(&s->host);
+	for (i = 0; i < 200 && w->nr_holes; i++)
+		host_sleep(1);
+	host_sleep(1);
+	if (w->nr_holes || !w->nr_discarding)
+		sim_fail("no round was within the discard: the case was not set up");
+	end_discard(s);
+	for (i = 0; i < COUNT / 2; i++)
+		if (host_read(&s->host, first + i, data) || !memcmp(data, zeros, sizeof(data)))
+			sim_fail("block %u was discarded before it was written, and is lost",
+				 first + i);
+	write_all_home(s);
+	for (i = 0; i < COUNT / 2; i++)
+		if (host_read(&s->host, first + i, data) || !memcmp(data, zeros, sizeof(data)))
+			sim_fail("block %u has not come home", first + i);
+	host_stop(&s->host);
+}
+
+/*
+ * A discard of more blocks than the hash table has buckets looks at all records, and then at all
+ * buckets. Meanwhile destage makes versions whole: those leave the records for the table.
+ */
+static void whole_amid_a_discard(struct script *s)
+{
+	struct kvp_wbuf *w = s->host.pool->wbuf;
+
+	/* Fewer buckets than the pool has blocks; the buffer is empty. */
+	kvfree(kvp_wbuf_use_buckets(w, kvp_wbuf_buckets(5), 5));
+	pack_most(s);
+	disks_hold_homes(script_first_ssd(s), POOL_BLOCKS);
+	begin_discard(s);
+	host_sleep(100);
+	host_destage(&s->host);
+	host_sleep(20);
+	if (kvp_wbuf_nr_packed(w) > COUNT / 4 || !w->nr_discarding)
+		sim_fail("%u are still packed: the case was not set up", kvp_wbuf_nr_packed(w));
+	end_discard(s);
+	host_read_each(&s->host, FIRST, COUNT);
+	write_all_home(s);
+	host_read_each(&s->host, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* --- packed versions without memory, and at a start ------------------------------------------- */
+
 /* While there is no memory, packed versions go home with what is kept for them (R24). */
 static void packed_without_memory(struct script *s)
 {
@@ -873,6 +968,8 @@ static void packed_by_a_start(struct script *s)
 
 	if (kvp_wbuf_nr_packed(w) < COUNT / 2)
 		sim_fail("only %u versions are packed", kvp_wbuf_nr_packed(w));
+	if (w->nr_lone != kvp_wbuf_nr_packed(w))
+		sim_fail("%u versions are whole", w->nr_lone - kvp_wbuf_nr_packed(w));
 	check_elevator(s->host.pool);
 	expect_none_lost(s);
 	host_stop(&s->host);
@@ -1309,6 +1406,8 @@ void run_spilled(void)
 	test("packed-go-home", &wide_parity, packed_go_home, NULL);
 	test("packed-again", &wide, packed_again, look_again);
 	test("packed-again-in-rows", &wide_parity, packed_again_in_rows, NULL);
+	test("packed-amid-a-discard", &wide, packed_amid_a_discard, NULL);
+	test("whole-amid-a-discard", &wide, whole_amid_a_discard, NULL);
 	test("overwritten-and-packed", &wide, overwritten_and_packed, NULL);
 	test("packed-without-memory", &wide, packed_without_memory, NULL);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
