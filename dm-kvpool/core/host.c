@@ -24,6 +24,16 @@ u64 kvp_host_asked(const struct kvp_pool *pool)
 	return blocks;
 }
 
+u64 kvp_host_read_home(const struct kvp_pool *pool)
+{
+	u64 blocks = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		blocks += per_cpu_ptr(pool->stats, cpu)->home_read_blocks;
+	return blocks;
+}
+
 bool kvp_host_busy(const struct kvp_pool *pool, struct kvp_yield *y, u32 ms)
 {
 	return kvp_yield_busy(y, kvp_host_asked(pool), ktime_get_ns(), (u64)ms * NSEC_PER_MSEC);

@@ -22,6 +22,12 @@ struct kvp_pool;
 u64 kvp_host_asked(const struct kvp_pool *pool);
 
 /**
+ * kvp_host_read_home() - how many blocks reads of users have asked the legs for so far: blocks that
+ * are home, and that came from no cache. Any context.
+ */
+u64 kvp_host_read_home(const struct kvp_pool *pool);
+
+/**
  * kvp_host_busy() - true if the host has asked for blocks within @ms. @y has one owner.
  *
  * Context: any.

@@ -33,6 +33,7 @@ struct kvp_stats {
 	u64 read_blocks, write_blocks, discard_blocks, zero_read_blocks;
 	u64 coalesced_blocks, buffer_read_blocks, read_retries, rebuilt_blocks;
 	u64 passed_blocks;
+	u64 home_read_blocks;	/* that reads of users asked the legs for, where blocks are home */
 	u64 ram_hits, ram_misses, ram_fills, ram_written;	/* blocks */
 	u64 ram_bypassed[KVP_RAM_BYPASSES];			/* blocks */
 	u64 ssd_hits, ssd_misses, ssd_mistrusted;		/* blocks */

@@ -913,6 +913,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		k->missed_ssd = kvp_scache_asked(pool->scache, count);
 		if (k->missed_ssd)
 			this_cpu_add(pool->stats->ssd_misses, count);
+		this_cpu_add(pool->stats->home_read_blocks, count);
 		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
 			return true;
 		if (kvp_block_leg(pool, block) && kvp_long_read(r, bio, leaf, long_read_done))

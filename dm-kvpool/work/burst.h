@@ -6,7 +6,9 @@
  * caller waits for space that destage frees.
  *
  * With the log on a cache, destage has its pace instead (cache/pacing.h). Its bursts are short
- * where renewals make the log's space: renewals wait for the end of a burst.
+ * where renewals make the log's space, which wait for the end of a burst, and beside readers of
+ * home. Such readers then have the disks for a while, in which the worker does not sleep
+ * (until_readers_had_theirs() in destage.c).
  */
 #ifndef KVP_BURST_H
 #define KVP_BURST_H

@@ -31,6 +31,7 @@
 #include "cache/pacing.h"
 #include "checkpoint/checkpoint.h"
 #include "core/core.h"
+#include "core/host.h"
 #include "core/log_mark.h"
 #include "core/log_ops.h"
 #include "core/order_ops.h"
@@ -77,6 +78,13 @@
 #define TAIL_STEPS	16u
 /* streams that go home by intent get at most so many times the time that destage gets */
 #define YIELD		19u
+/*
+ * Readers of home get so many times what a host gets beside a log on legs, and so many seconds at
+ * most before the next burst.
+ */
+#define READERS		2u
+#define MOST_REST	4u
+#define FEW_RUNS	4u	/* half of the stretches that are written home together */
 
 static unsigned long idle_jiffies(struct kvp_pool *pool)
 {
@@ -163,6 +171,12 @@ static bool log_or_table_half_full(struct kvp_pool *pool)
 
 /* From a cache, such a log or table only speeds destage up. */
 static bool not_all(struct kvp_pool *pool)
+{
+	return false;
+}
+
+/* A drain from legs rests beside the host instead (burst.h). */
+static bool never_put_off(struct kvp_pool *pool)
 {
 	return false;
 }
@@ -284,6 +298,57 @@ static bool writers_are_quiet(struct kvp_pool *pool)
 	return time_after(jiffies, READ_ONCE(dg->seq_at) + idle_jiffies(pool));
 }
 
+/*
+ * True if users have read blocks from home within KVP_HOST_QUIET_MS. Not only the last request
+ * counts: between two requests of a stream nothing may be in flight. What came since the last look
+ * counts as new. A look asks all processors, so there is one a jiffy at most.
+ */
+static bool readers_are_busy(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+	unsigned long now = jiffies;
+	u64 reads;
+
+	if (READ_ONCE(dg->read_looked) != now) {
+		WRITE_ONCE(dg->read_looked, now);
+		reads = kvp_host_read_home(pool);
+		if (reads != READ_ONCE(dg->reads)) {
+			WRITE_ONCE(dg->reads, reads);
+			WRITE_ONCE(dg->read_at, now);
+		}
+	}
+	return time_before(now, READ_ONCE(dg->read_at) + msecs_to_jiffies(KVP_HOST_QUIET_MS));
+}
+
+/* True if a caller waits for destage, or writers wait for the space that it makes. */
+static bool must_go_on(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+
+	return kvp_destage_hurries(dg) || kvp_destage_is_awaited(dg) ||
+	       kvp_throttle_any_waits(pool->throttle);
+}
+
+/*
+ * Jiffies for which the next round from a cache waits for readers of home; 0: it need not. A burst
+ * has taken the disks from readers for some time. They get many times that before the next one,
+ * also those that come only now.
+ */
+static unsigned long until_readers_had_theirs(struct kvp_pool *pool)
+{
+	unsigned long until = READ_ONCE(pool->destage->rest), now = jiffies;
+
+	if (!time_after(until, now) || must_go_on(pool) || !readers_are_busy(pool))
+		return 0;
+	return min(until - now, msecs_to_jiffies(KVP_HOST_QUIET_MS));
+}
+
+/* What need not go home at once does so at the pace, beside readers of home. */
+static bool beside_readers(struct kvp_pool *pool)
+{
+	return !few_are_logged(pool) && readers_are_busy(pool);
+}
+
 static unsigned long until_pressed(struct kvp_pool *pool)
 {
 	return NEVER;
@@ -293,10 +358,13 @@ static unsigned long until_next(struct kvp_pool *pool)
 {
 	struct kvp_destage *dg = pool->destage;
 	unsigned long at = READ_ONCE(dg->next), yield = READ_ONCE(dg->yield), now = jiffies;
+	unsigned long rest = until_readers_had_theirs(pool);
 	bool quiet = writers_are_quiet(pool);
 
 	if (few_are_logged(pool))
 		return NEVER;
+	if (rest)
+		return rest;
 	if (!kvp_throttle_any_waits(pool->throttle) && time_after(yield, at))
 		at = yield;
 	return quiet || !time_after(at, now) ? 0 : at - now;
@@ -309,6 +377,29 @@ static unsigned long until_next(struct kvp_pool *pool)
 static unsigned long round_delay(struct kvp_pool *pool)
 {
 	return destage_pressed(pool) ? 0 : ops(pool)->delay(pool);
+}
+
+/* A burst from a cache is short beside renewals, and beside readers of home, who wait for it. */
+static bool is_brief_at_pace(struct kvp_pool *pool, bool busy)
+{
+	return holds_up_renewals(pool, busy) ||
+	       (readers_are_busy(pool) && !must_go_on(pool) && !destage_pressed(pool));
+}
+
+/* A log on legs is short: what it has goes home as fast as it can, or in short bursts. */
+static bool never_gentle(struct kvp_pool *pool)
+{
+	return false;
+}
+
+/*
+ * True if what is dirty on a cache need not go home as fast as it can. Then a round has few
+ * requests: a read that comes amid a round waits for the rest of it.
+ */
+static bool has_time(struct kvp_pool *pool)
+{
+	return !must_go_on(pool) && !destage_pressed(pool) &&
+	       kvp_pacing_wants(pool) < kvp_speed_full(pool);
 }
 
 /* Spilled versions that the elevator does not know yet, about. */
@@ -353,10 +444,13 @@ static u32 all_of_round(struct kvp_pool *pool, u32 n)
 
 static u32 round_at_pace(struct kvp_pool *pool, u32 n)
 {
+	const struct kvp_destage *dg = pool->destage;
+
 	if (checkpoint_wanted(pool))
 		return n;
-	return pool->destage->yields ? MIN_ROUND :
-				       clamp_t(u64, kvp_pacing_wants(pool), MIN_ROUND, n);
+	if (dg->yields || (kvp_burst_is_short(&dg->burst) && readers_are_busy(pool)))
+		return MIN_ROUND;
+	return clamp_t(u64, kvp_pacing_wants(pool), MIN_ROUND, n);
 }
 
 /*
@@ -476,7 +570,9 @@ static u32 elevator_runs(const struct kvp_pool *pool)
 {
 	const struct kvp_destage *dg = pool->destage;
 
-	return kvp_burst_is_short(&dg->burst) ? dg->few_runs : dg->runs;
+	if (kvp_burst_is_short(&dg->burst))
+		return dg->few_runs;
+	return dg->gentle ? min(dg->runs, FEW_RUNS) : dg->runs;
 }
 
 bool kvp_destage_legs_seek(const struct kvp_pool *pool)
@@ -679,7 +775,7 @@ static int reload(struct kvp_pool *pool, struct round *r)
 
 /*
  * Set how many requests the next round of the elevator has, by the time of this one, which began at
- * @start.
+ * @start. A gentle one, which has few, does not tell how many take too long.
  */
 static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 {
@@ -688,7 +784,7 @@ static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 	if (kvp_burst_is_short(&pool->destage->burst))
 		dg->few_runs = kvp_pace(dg->few_runs, start, SHORT_JIFFIES, SHORT_RUNS,
 					MAX_RELOADED);
-	else
+	else if (!dg->gentle)
 		dg->runs = kvp_pace(dg->runs, start, ELEVATOR_JIFFIES, MIN_RUNS, MAX_RELOADED);
 }
 
@@ -836,11 +932,35 @@ static unsigned long yield_for(struct kvp_pool *pool, unsigned long took)
 	return min_t(unsigned long, took * min(1 + 2 * left, YIELD), 10 * HZ);
 }
 
-static void no_pace(struct kvp_pool *pool, u32 taken, unsigned long start)
+/*
+ * Jiffies for which readers of home have the disks after a burst that took @ns, and @taken versions
+ * home: many times as long, and less as the cache fills up. They get more than a host does beside a
+ * log on legs: what is dirty on SSDs is safe there, and can be read. A least rate that was set
+ * holds all the same.
+ */
+static unsigned long rest_for(struct kvp_pool *pool, u32 taken, u64 ns)
+{
+	u64 least = READ_ONCE(pool->tunables[KVP_T_DESTAGE_MIN_RATE]) >> KVP_BLOCK_SHIFT;
+	u32 others = kvp_yield_others(100 - kvp_pacing_room(pool), kvp_destage_legs_seek(pool));
+	u64 rest = nsecs_to_jiffies(kvp_yield_rest(READERS * ns, others, MOST_REST));
+
+	return least ? min(rest, div64_u64((u64)taken * HZ, least)) : rest;
+}
+
+/* What an earlier burst has taken from readers counts, too. */
+static void set_rest(struct kvp_pool *pool, u32 taken, u64 ns)
+{
+	unsigned long until = jiffies + rest_for(pool, taken, ns);
+
+	if (time_after(until, READ_ONCE(pool->destage->rest)))
+		WRITE_ONCE(pool->destage->rest, until);
+}
+
+static void no_pace(struct kvp_pool *pool, u32 taken, unsigned long start, u64 ns)
 {
 }
 
-static void set_next(struct kvp_pool *pool, u32 taken, unsigned long start)
+static void set_next(struct kvp_pool *pool, u32 taken, unsigned long start, u64 ns)
 {
 	struct kvp_destage *dg = pool->destage;
 	unsigned long took = jiffies - start, next = start;
@@ -852,17 +972,18 @@ static void set_next(struct kvp_pool *pool, u32 taken, unsigned long start)
 		next += min_t(u64, div64_u64((u64)taken * HZ, rate), 60 * HZ);
 	WRITE_ONCE(dg->next, next);
 	WRITE_ONCE(dg->yield, dg->yields ? jiffies + yield_for(pool, took) : jiffies);
+	set_rest(pool, taken, ns);
 }
 
 /* Note whether streams went home by intent meanwhile, and set the time of the next round. */
-static void end_round(struct kvp_pool *pool, u32 taken, unsigned long start)
+static void end_round(struct kvp_pool *pool, u32 taken, unsigned long start, u64 ns)
 {
 	u64 intents = kvp_log_intent_blocks(pool->log);
 	struct kvp_destage *dg = pool->destage;
 
 	dg->yields = intents != dg->intents;
 	dg->intents = intents;
-	ops(pool)->set_pace(pool, taken, start);
+	ops(pool)->set_pace(pool, taken, start, ns);
 }
 
 /*
@@ -875,7 +996,7 @@ static enum kvp_speed_burst burst_tells(const struct kvp_pool *pool, u32 taken)
 	const struct kvp_destage *dg = pool->destage;
 	bool brief = kvp_burst_is_short(&dg->burst);
 
-	if (taken < (brief ? min(dg->few_runs, FEW) : FEW))
+	if (taken < (brief || dg->gentle ? min(elevator_runs(pool), FEW) : FEW))
 		return KVP_SPEED_NOTHING;
 	return brief ? ops(pool)->brief : KVP_SPEED_FULL;
 }
@@ -893,6 +1014,7 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 	int ret;
 
 	kvp_burst_begin(&pool->destage->burst, pool->destage->home);
+	pool->destage->gentle = ops(pool)->is_gentle(pool);
 	ret = destage_round(pool, limit, &taken);
 	if (ret == -ENOMEM && kvp_table_dirty(pool->table)) {
 		*more = true;
@@ -903,7 +1025,7 @@ static int destage_burst(struct kvp_pool *pool, kvp_lsn_t limit, bool all, bool 
 	ns = kvp_speed_clock(pool) - ns;
 	kvp_speed_note(pool, taken, ns, burst_tells(pool, taken));
 	kvp_burst_end(&pool->destage->burst, ns);
-	end_round(pool, taken, start);
+	end_round(pool, taken, start, ns);
 	*more = taken && !only_kept(pool->destage) &&
 		(all || (!round_delay(pool) && !renewal_wanted(pool)));
 	return ret;
@@ -926,9 +1048,18 @@ void kvp_destage_gather_to_holes(struct kvp_pool *pool, kvp_lsn_t limit)
 }
 
 /*
+ * True if the drain that runs ends for now: only the idle timer wants it, and users read from home.
+ * The pace goes on, and the timer comes again.
+ */
+static bool is_put_off(struct kvp_pool *pool)
+{
+	return ops(pool)->puts_off(pool) && !must_go_on(pool) && !checkpoint_wanted(pool);
+}
+
+/*
  * Write everything below @limit home. For spilled versions that may take minutes, so other tasks
- * may take a checkpoint between two bursts. Returns -EINTR if the pool stops and some versions are
- * not home.
+ * may take a checkpoint between two bursts. Returns -EINTR if the pool stops, or the drain is put
+ * off, and some versions are not home.
  */
 static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 {
@@ -941,7 +1072,8 @@ static int destage_below(struct kvp_pool *pool, kvp_lsn_t limit, bool all)
 		mutex_lock(&pool->checkpoint_lock);
 		ret = destage_burst(pool, limit, all, &more);
 		mutex_unlock(&pool->checkpoint_lock);
-		if (!ret && more && kvp_destage_stops(pool->destage))
+		if (!ret && more && (kvp_destage_stops(pool->destage) ||
+				     (all && is_put_off(pool))))
 			ret = -EINTR;
 	} while (!ret && more);
 	return ret;
@@ -1233,13 +1365,15 @@ static void all_goes_home(struct kvp_pool *pool)
 }
 
 /*
- * While there are writers, do not write the whole log of a cache home. If many versions wait,
- * destage writes them home at its pace. If few wait, they are renewed.
+ * While there are writers, or readers of home, do not write the whole log of a cache home. If many
+ * versions wait, destage writes them home at its pace. If few wait, they are renewed, if there are
+ * writers.
  */
 static void all_goes_home_if_quiet(struct kvp_pool *pool)
 {
-	if (!pool->destage->error && !writers_are_quiet(pool) &&
-	    (!few_are_logged(pool) || renews(pool)))
+	bool later = !writers_are_quiet(pool) && (!few_are_logged(pool) || renews(pool));
+
+	if (!pool->destage->error && (later || beside_readers(pool)))
 		kick(pool, false);
 	else
 		all_goes_home(pool);
@@ -1261,7 +1395,9 @@ const struct kvp_destage_ops kvp_destage_soon = {
 	.wants_tail = writer_waits,
 	.set_pace = no_pace,
 	.idle = all_goes_home,
+	.puts_off = never_put_off,
 	.is_brief = kvp_burst_yields,
+	.is_gentle = never_gentle,
 	.brief = KVP_SPEED_BESIDE,
 	.rest = kvp_burst_rest_for,
 };
@@ -1275,7 +1411,9 @@ const struct kvp_destage_ops kvp_destage_at_a_pace = {
 	.wants_tail = writer_or_stream_waits,
 	.set_pace = set_next,
 	.idle = all_goes_home_if_quiet,
-	.is_brief = holds_up_renewals,
+	.puts_off = beside_readers,
+	.is_brief = is_brief_at_pace,
+	.is_gentle = has_time,
 	.brief = KVP_SPEED_FULL,
 	.rest = kvp_burst_no_rest,
 };
@@ -1467,7 +1605,8 @@ int kvp_destage_init(struct kvp_pool *pool)
 	INIT_WORK(&dg->work, destage_work);
 	INIT_DELAYED_WORK(&dg->idle_work, idle_work);
 	INIT_DELAYED_WORK(&dg->pace_work, pace_work);
-	dg->next = dg->yield = dg->seq_at = jiffies;
+	dg->next = dg->yield = dg->rest = dg->seq_at = jiffies;
+	dg->read_at = jiffies - HZ;
 	dg->round = MIN_ROUND;
 	dg->runs = MIN_RUNS;
 	dg->few_runs = SHORT_RUNS;

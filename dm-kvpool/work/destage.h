@@ -69,7 +69,14 @@ struct kvp_destage {
 	/* number of blocks that had gone home by intent when the last burst ended */
 	u64 intents;
 	bool yields;			/* more of them went home in the last burst */
+	/*
+	 * jiffies: readers of home have the disks until then; blocks that were read, jiffies of the
+	 * last look at these, and of the last one that found more
+	 */
+	unsigned long rest, read_looked, read_at;
+	u64 reads;
 	struct kvp_burst burst;
+	bool gentle;			/* this burst has few requests; by @work */
 	bool hurries;			/* a caller waits for the drain that is running; by @work */
 	atomic_t awaited;		/* callers that wait for @done_lsn or @ended */
 	u64 seq;			/* the newest accepted seq at the last look */

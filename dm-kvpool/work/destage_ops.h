@@ -24,11 +24,14 @@ struct list_head;
  * @round: how many versions the next round takes, of at most @n
  * @takes_by_address: true if versions that have pages go to the elevator, too
  * @wants_tail: true if the space that a round has freed is needed at once
- * @set_pace: a round of @taken versions, which began at @start, has ended: when the next one begins
+ * @set_pace: a round of @taken versions, which began at @start, has ended after @ns: when the next
+ *	one begins
  * @idle: nothing was written home for a while
+ * @puts_off: true if a drain that no caller waits for ends before all is home
  *
  * Bursts:
  * @is_brief: true if this burst is short. @busy: the host has requests.
+ * @is_gentle: true if this burst has few requests, as nothing is short of space
  * @brief: what a short burst shows of the legs' speed
  * @rest: ns to rest after a short burst that took @ns
  */
@@ -39,10 +42,12 @@ struct kvp_destage_ops {
 	u32 (*round)(struct kvp_pool *pool, u32 n);
 	bool (*takes_by_address)(const struct kvp_pool *pool);
 	bool (*wants_tail)(struct kvp_pool *pool);
-	void (*set_pace)(struct kvp_pool *pool, u32 taken, unsigned long start);
+	void (*set_pace)(struct kvp_pool *pool, u32 taken, unsigned long start, u64 ns);
 	void (*idle)(struct kvp_pool *pool);
+	bool (*puts_off)(struct kvp_pool *pool);
 
 	bool (*is_brief)(struct kvp_pool *pool, bool busy);
+	bool (*is_gentle)(struct kvp_pool *pool);
 	enum kvp_speed_burst brief;
 	u64 (*rest)(const struct kvp_pool *pool, u64 ns);
 };
