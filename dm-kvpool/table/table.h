@@ -106,7 +106,7 @@ static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, kvp_bloc
 	return kvp_map_leaf_own(&leaf->at, block);
 }
 
-#define KVP_TABLE_LOAD_LOCKS	16
+#define KVP_TABLE_LOAD_LOCKS	32
 #ifndef KVP_TABLE_COPIES	/* the simulator's pools have few leaves */
 #define KVP_TABLE_COPIES	1024	/* the most leaves that a checkpoint copies: 4 MiB */
 #endif

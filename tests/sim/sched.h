@@ -39,7 +39,7 @@ static inline bool rng_chance(struct rng *r, u32 per_mille)
 
 u64 mix64(u64 a, u64 b);
 
-#define TASK_LOCKS 24
+#define TASK_LOCKS 40
 
 enum task_state { TASK_READY, TASK_RUNNING, TASK_BLOCKED, TASK_DEAD };
 

@@ -521,7 +521,7 @@ static void reads_ahead(struct alone *a)
 {
 	u32 leg, n, above = a->sb.vdevs[0].levels - 1, healed;
 
-	set_leaves(a, 40);
+	set_leaves(a, KVP_TABLE_LOAD_LOCKS + 24);
 	for (leg = 0; leg < LEGS; leg++)
 		damage(a, leg, 0, (20 + leg) * LEAF);
 	begin_again(a);
