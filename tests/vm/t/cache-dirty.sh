@@ -7,6 +7,7 @@
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 load_modules
 no_udev
+# In RAM: what is dirty, the same at home, and some more must fit into the machine's memory.
 mksim a 3000; mksim c 3072
 dev=/dev/mapper/p
 dmsetup create p --table "0 $(sectors_of 2800) kvpool - 8 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G write_buffer=16M destage_idle_ms=86400000 cache_dirty_max=2147483648 single 1 /dev/a cache 1 /dev/c"
@@ -18,47 +19,63 @@ expect_stat p log.size $((2 << 30))
 # leaves less on the SSD.
 slow() { simset a delay_us 20000000; }
 fast() { simset a delay_us 0; }
-# every block holds its own address
+# data VERSION FIO-OPTIONS...: every block holds its own address, and the version
 data() {
-	fio --name=f --filename=$dev --ioengine=libaio --direct=1 --bs=256k --iodepth=8 --size=1200m --verify=pattern \
-		--verify_pattern="%o0x00000007" --verify_fatal=1 --verify_state_save=0 "$@" > /tmp/fio.txt 2>&1 || fail "$*: $(cat /tmp/fio.txt)"
+	fio --name=f --filename=$dev --ioengine=libaio --direct=1 --bs=256k --iodepth=8 --size=1100m --verify=pattern \
+		--verify_pattern="%o0x0000000$1" --verify_fatal=1 --verify_state_save=0 "${@:2}" > /tmp/fio.txt 2>&1 || fail "$*: $(cat /tmp/fio.txt)"
 }
+write() { data "$1" --rw=write --do_verify=0 --end_fsync=1 "${@:2}"; }
+# What the slow disk has in hand ends first.
+cut_and_start() {
+	simset all power_cut now
+	fast
+	dmsetup remove --retry p
+	simset all power_cut none
+	simset all power_restore 1
+	dmsetup create p --table "$table"
+	slow
+	echo "recovery: $(stat_of p recovery.kept) blocks, $(stat_of p recovery.last_ms) ms"
+}
+used_is_over() { stat_over p log.used "$1" || fail "only $(stat_of p log.used) bytes of the log are in use"; }
+kept_is_over() { stat_over p recovery.kept "$1" || fail "only $(stat_of p recovery.kept) blocks were kept"; }
 
-echo "--- 1200 MiB are on the SSD, and nearly nothing at home; the power goes"
+echo "--- 1100 MiB are on the SSD, and nearly nothing at home; the power goes"
 slow
 # in two runs: a run of more than 1 GiB would bypass the cache
-data --rw=write --do_verify=0 --end_fsync=1 --offset=600m --size=600m
-data --rw=write --do_verify=0 --end_fsync=1 --size=600m
-[ "$(stat_of p log.used)" -gt $((1 << 30)) ] || fail "only $(stat_of p log.used) bytes of the log are in use"
+write 7 --offset=550m --size=550m
+write 7 --size=550m
+used_is_over $((1 << 30))
 simset all cut_mode random
-simset all power_cut now
-dmsetup remove --retry p
-simset all power_cut none
-simset all power_restore 1
-fast
-dmsetup create p --table "$table"
+cut_and_start
 expect_stat p log.size $((2 << 30))
-[ "$(stat_of p recovery.kept)" -gt 262144 ] || fail "only $(stat_of p recovery.kept) blocks were kept, not 1 GiB"
-echo "recovery: $(stat_of p recovery.kept) blocks, $(stat_of p recovery.last_ms) ms"
-data --rw=read
+kept_is_over 262144
+data 7 --rw=read
 
-echo "--- a larger limit, then a smaller one than is dirty; the power goes"
+echo "--- a larger limit, then a smaller one than is dirty"
 dmsetup message p 0 set cache_dirty_max 2560M
 expect_stat p cache.dirty_max $((2560 << 20))
+used_is_over $((1 << 30))
+fast
 dmsetup message p 0 set cache_dirty_max 1G
 expect_stat p cache.dirty_max $((1 << 30))
 [[ $(stat_of p features) != *log-window* ]] || fail "features: $(stat_of p features)"
 used=$(stat_of p log.used)
 [ "$used" -le $((1 << 30)) ] || fail "$used bytes of the log are in use"
-[ "$used" -gt 0 ] || fail "all was written home"
-data --rw=read
-simset all power_cut now
-dmsetup remove --retry p
-simset all power_cut none
-simset all power_restore 1
-dmsetup create p --table "$table"
+data 7 --rw=read
+
+echo "--- newer data is dirty within the smaller limit; the power goes"
+slow
+write 8 --size=160m
+used_is_over $((128 << 20))
+cut_and_start
+fast
 expect_stat p log.size $((1 << 30))
-data --rw=read
+kept_is_over 32768
+all_data() {
+	data 8 --rw=read --size=160m
+	data 7 --rw=read --offset=160m --size=940m
+}
+all_data
 
 echo "--- it is written home"
 dmsetup message p 0 checkpoint
@@ -66,4 +83,4 @@ expect_stat p log.used 0
 expect_stat p poisoned_blocks 0
 dmsetup remove --retry p
 dmsetup create p --table "${table% cache *} cache 1 -"
-data --rw=read
+all_data
