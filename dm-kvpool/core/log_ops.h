@@ -76,7 +76,7 @@ struct kvp_log_ops {
 	bool (*arrived)(struct kvp_vdevs *vdevs);
 
 	u32 quick_data, most_joined;
-	void (*plan_intents)(const struct kvp_log *log, struct kvp_entry_io *e);
+	void (*plan_intents)(struct kvp_log *log, struct kvp_entry_io *e);
 	bool (*has_room)(struct kvp_log *log, struct kvp_entry_io *e);
 	void (*count)(struct kvp_log *log, const struct kvp_entry_io *e);
 

@@ -52,7 +52,7 @@ static bool may_pass_older(const struct kvp_entry_io *e, const struct kvp_versio
 }
 
 /* Every long run may be intents: the disks have to write it sooner or later. */
-void kvp_log_plan_runs(const struct kvp_log *log, struct kvp_entry_io *e)
+void kvp_log_plan_runs(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	e->only_streams = false;
 	e->keeps = false;
@@ -62,7 +62,7 @@ void kvp_log_plan_runs(const struct kvp_log *log, struct kvp_entry_io *e)
 }
 
 /* The same, but the parity of a row counts all versions in the order of the log. */
-void kvp_log_plan_runs_in_order(const struct kvp_log *log, struct kvp_entry_io *e)
+void kvp_log_plan_runs_in_order(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	kvp_log_plan_runs(log, e);
 	e->over = 0;

@@ -14,22 +14,22 @@
  * Only blocks of a long stream become intents. The stream is noted when a write is accepted, since
  * in the buffer it may lie between other writes. It takes no block off the cache: blocks that are
  * in the cache stay there, clean or dirty, as data. If more is dirty than renewal allows, or
- * nothing is renewed, they cannot stay. As long as they can, a stream over dirty blocks becomes
- * data, too.
+ * nothing is renewed, they cannot stay, until far less is dirty. As long as they can, a stream over
+ * dirty blocks becomes data, too.
  */
-void kvp_log_plan_streams(const struct kvp_log *log, struct kvp_entry_io *e)
+void kvp_log_plan_streams(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 
 	e->only_streams = true;
-	e->keeps = !kvp_log_streams_pass(log);
+	e->keeps = !kvp_log_lets_streams_pass(log);
 	e->over = e->keeps ? 0 : KVP_OVER_MOST + 1;
 	e->least_run = kvp_ssd_least_run(set, false);
 	e->least_wanted = kvp_ssd_least_run(set, true);
 }
 
 /* The same, but the parity of a row counts all versions in the order of the log. */
-void kvp_log_plan_streams_in_order(const struct kvp_log *log, struct kvp_entry_io *e)
+void kvp_log_plan_streams_in_order(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	kvp_log_plan_streams(log, e);
 	e->over = 0;

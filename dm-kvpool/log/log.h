@@ -347,6 +347,7 @@ struct kvp_log {
 	bool held;		/* nothing is built while the log moves in good order (move.h) */
 	/* the tail, plus 1, at which renewal did not get on; by destage (renew.h) */
 	kvp_lsn_t renew_stuck;
+	bool streams_pass;	/* kvp_log_lets_streams_pass(); by build_lock */
 	u64 squeeze;	/* while the log is emptied: blocks that users may take; 0: all */
 	u64 narrow;	/* while the window changes: kvp_log_narrow(); by build_lock */
 	u64 shrinks;	/* while the window is to become smaller: kvp_log_shrink() */
@@ -436,8 +437,8 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
  * - spill: kvp_log_spills_nothing(); read_spilled: kvp_log_has_all_pages()
  * - lost: kvp_log_is_never_lost(); refuge: kvp_log_stays_there(); arrived: kvp_log_ends_loss()
  */
-void kvp_log_plan_runs(const struct kvp_log *log, struct kvp_entry_io *e);
-void kvp_log_plan_runs_in_order(const struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_plan_runs(struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_plan_runs_in_order(struct kvp_log *log, struct kvp_entry_io *e);
 bool kvp_log_has_room(struct kvp_log *log, struct kvp_entry_io *e);
 bool kvp_log_has_room_for_parity(struct kvp_log *log, struct kvp_entry_io *e);
 void kvp_log_count_nothing(struct kvp_log *log, const struct kvp_entry_io *e);
@@ -465,8 +466,8 @@ bool kvp_log_ends_loss(struct kvp_vdevs *vdevs);
  * - lost: kvp_log_of_cache_lost(); refuge: kvp_log_of_cache_refuge(); arrived:
  *   kvp_log_of_cache_arrived()
  */
-void kvp_log_plan_streams(const struct kvp_log *log, struct kvp_entry_io *e);
-void kvp_log_plan_streams_in_order(const struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_plan_streams(struct kvp_log *log, struct kvp_entry_io *e);
+void kvp_log_plan_streams_in_order(struct kvp_log *log, struct kvp_entry_io *e);
 void kvp_log_count_causes(struct kvp_log *log, const struct kvp_entry_io *e);
 bool kvp_log_of_cache_may_stay(const struct kvp_log *log);
 u64 kvp_log_of_cache_renew_kept(const struct kvp_log *log);

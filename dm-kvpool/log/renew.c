@@ -67,6 +67,17 @@ bool kvp_log_streams_pass(const struct kvp_log *log)
 	return !kvp_log_renews(log) || kvp_throttle_slows(most, kvp_log_fullness(log, most));
 }
 
+bool kvp_log_lets_streams_pass(struct kvp_log *log)
+{
+	u64 most = kvp_log_limit_empty(log);
+
+	lockdep_assert_held(&log->build_lock);
+	if (!kvp_log_renews(log))
+		return true;
+	log->streams_pass = kvp_renew_passes(log->streams_pass, most, kvp_log_fullness(log, most));
+	return log->streams_pass;
+}
+
 u64 kvp_log_clean_limit(const struct kvp_log *log)
 {
 	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;

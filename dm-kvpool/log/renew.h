@@ -38,9 +38,16 @@ static inline bool kvp_log_may_renew(const struct kvp_log *log)
 /**
  * kvp_log_streams_pass() - true if a stream should go home by intent over dirty blocks of a cache
  *
- * Then those blocks cannot stay: nothing is renewed, or writers are slowed down. Context: any.
+ * Then those blocks cannot stay: nothing is renewed, or writers are slowed down. It may go on doing
+ * so for longer: kvp_log_lets_streams_pass(). Context: any.
  */
 bool kvp_log_streams_pass(const struct kvp_log *log);
+
+/**
+ * kvp_log_lets_streams_pass() - decide that for the next entry: kvp_renew_passes(). Context: under
+ * build_lock.
+ */
+bool kvp_log_lets_streams_pass(struct kvp_log *log);
 
 /**
  * kvp_log_fullness() - as kvp_log_taken(), to slow down writers: if renewal makes space, only dirty

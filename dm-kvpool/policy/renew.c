@@ -11,6 +11,7 @@
  */
 #define SLOWER_FROM	75u
 #define AS_DESTAGE	90u
+#define PASSES_UNTIL	25u	/* a third of the mark */
 #define STEPS	16u	/* of the tail, on its way round; or a segment, if that is more */
 
 u64 kvp_renew_step(u64 window, u32 segment)
@@ -63,6 +64,11 @@ static u32 limit_of(u32 mark)
 bool kvp_renew_pays(u64 window, u32 mark, u64 live)
 {
 	return live * 100 <= window * limit_of(mark) && mark;
+}
+
+bool kvp_renew_passes(bool passes, u64 most, u64 fullness)
+{
+	return fullness * 100 > most * (passes ? PASSES_UNTIL : SLOWER_FROM);
 }
 
 u64 kvp_renew_fullness(u64 window, u32 mark, u64 live, u64 most)

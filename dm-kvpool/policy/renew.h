@@ -69,4 +69,16 @@ bool kvp_renew_pays(u64 window, u32 mark, u64 live);
  */
 u64 kvp_renew_fullness(u64 window, u32 mark, u64 live, u64 most);
 
+/**
+ * kvp_renew_passes() - true if streams go home past a cache, also over blocks that it has
+ * @passes: they do so now
+ * @most, @fullness: of kvp_renew_fullness()
+ *
+ * From the mark on, until a third of it is dirty. Below the mark, a stream goes around the blocks
+ * that a cache has. A few of them cut it into runs that are too short to go home by intent. If that
+ * began just below the mark, all of the stream would be data, and fill the log up to the mark
+ * again. Context: any.
+ */
+bool kvp_renew_passes(bool passes, u64 most, u64 fullness);
+
 #endif /* KVP_RENEW_POLICY_H */

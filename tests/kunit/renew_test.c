@@ -143,6 +143,21 @@ static void writers_are_slowed_down_from_the_mark_on(struct kunit *test)
 	}
 }
 
+static void streams_pass_from_the_mark_until_a_third_of_it(struct kunit *test)
+{
+	bool passes = false;
+	u32 live;
+
+	for (live = 0; live < 610; live++) {
+		passes = kvp_renew_passes(passes, 10000, fullness(60, live));
+		KUNIT_EXPECT_EQ(test, passes, live > 600);
+	}
+	while (live--) {
+		passes = kvp_renew_passes(passes, 10000, fullness(60, live));
+		KUNIT_EXPECT_EQ(test, passes, live > 200);
+	}
+}
+
 static void a_window_of_few_segments_keeps_nothing(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kvp_renew_reserve(5 * SEGMENT, SEGMENT), 0ull);
@@ -169,6 +184,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_higher_mark_writes_more),
 	KUNIT_CASE(little_is_renewed_above_the_mark_and_nothing_without_one),
 	KUNIT_CASE(writers_are_slowed_down_from_the_mark_on),
+	KUNIT_CASE(streams_pass_from_the_mark_until_a_third_of_it),
 	KUNIT_CASE(a_window_of_few_segments_keeps_nothing),
 	KUNIT_CASE(clean_blocks_enter_while_blocks_are_renewed),
 	{}

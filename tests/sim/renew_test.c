@@ -20,6 +20,7 @@
 #define FIRST	64u	/* blocks that stay dirty */
 #define COUNT	60u
 #define HOT	300u	/* a few that are written all the time */
+#define STREAM	40u
 
 static bool checks;	/* of one case: it looks at old versions as the log goes on */
 
@@ -192,6 +193,48 @@ static void above_the_mark(struct script *p)
 	host_read_each(&p->host, FIRST, COUNT);
 	if (!atomic64_read(&pool->work_stats.destage_blocks))
 		sim_fail("nothing went home");
+}
+
+/* A stream over some dirty blocks: so many of its blocks go home by intent. */
+static void stream_over(struct script *p, u32 first, u64 intents, const char *when)
+{
+	struct kvp_log *log = p->host.pool->log;
+	u64 before;
+	u32 i;
+
+	for (i = 0; i < STREAM; i += 7)
+		host_write(&p->host, first + i, 1, false);
+	host_flush(&p->host);
+	before = log->intent_blocks;
+	no_rounds(p);
+	host_write(&p->host, first, STREAM, false);
+	host_flush(&p->host);
+	if (log->intent_blocks - before != intents)
+		sim_fail("%s: %llu blocks went by intent, not %llu", when,
+			 log->intent_blocks - before, intents);
+	host_read_each(&p->host, first, STREAM);
+}
+
+/*
+ * From the mark on streams pass dirty blocks, until far less is dirty: otherwise what stays would
+ * make data of them, up to the mark again.
+ */
+static void streams_pass_for_long(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 at_mark = window_of(p) / 10;
+
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 10) ||
+	    kvp_pool_set(pool, KVP_T_SEQ_CUTOFF_WRITE, STREAM * KVP_BLOCK_SIZE))
+		sim_fail("a tunable cannot be set");
+	no_rounds(p);
+	stream_over(p, 180, 0, "with little dirty");
+	host_write_each(&p->host, FIRST, at_mark - STREAM + 2);
+	stream_over(p, 220, STREAM, "at the mark");
+	host_discard(&p->host, FIRST, 60);
+	stream_over(p, 260, STREAM, "with half of that");
+	host_discard(&p->host, FIRST + 60, 180 + STREAM - FIRST - 60);
+	stream_over(p, 310, 0, "with little again");
 }
 
 /* Writers were not slowed down when that was asked last. It is found out in the same jiffy. */
@@ -709,6 +752,7 @@ void run_renew(void)
 	test("by-default", &shapes[0], by_default, 0);
 	test("by-tunable", &shapes[0], by_tunable, 0);
 	test("above-the-mark", &shapes[0], above_the_mark, 0);
+	test("streams-pass-for-long", &shapes[0], streams_pass_for_long, 0);
 	test("short-beside-writers", &shapes[0], short_beside_writers, 0);
 	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
 }
