@@ -396,6 +396,33 @@ static int rebuild_from(struct kvp_recovery *rec, struct kvp_recovery_row *r, u3
 	return 0;
 }
 
+/*
+ * The parity at home is newer than the one in the log: it was made anew since a block was lost that
+ * the one in the log counts (kvp_row_scrub_parity()). If it is what the table names, it counts what
+ * the table names. Such a row has no newer version at home: its parity would be in the log.
+ */
+static void rebuild_by_table(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece)
+{
+	struct page *sum = r->p[piece].page;
+	u32 i;
+
+	if (kvp_entry_crc(kvp_row_entry(r->leaf, r->row, piece)) != r->p[piece].crc ||
+	    kvp_entry_state(kvp_table_parity(r->leaf, r->row)) != KVP_ENTRY_VALID ||
+	    !home_is_entry(rec, r, 0))
+		return;
+	memcpy(page_address(sum), page_address(r->p[0].home), KVP_BLOCK_SIZE);
+	for (i = 1; i < vdev_of(r)->nr_legs; i++) {
+		if (i == piece || kvp_entry_state(kvp_row_entry(r->leaf, r->row, i)) !=
+				  KVP_ENTRY_VALID)
+			continue;
+		if (!home_is_entry(rec, r, i))
+			return;
+		kvp_xor(sum, r->p[i].home);
+	}
+	if (kvp_row_sum(r->leaf, r->row, piece, sum) == r->p[piece].crc)
+		r->p[piece].kind = PIECE_REBUILT;
+}
+
 /* Compute version @v of a piece from parity: it can only be at home, and cannot be read there. */
 static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 piece,
 		   const struct kvp_past_version *v)
@@ -409,6 +436,8 @@ static int rebuild(struct kvp_recovery *rec, struct kvp_recovery_row *r, u32 pie
 	ret = rebuild_from(rec, r, piece, v ? &own : NULL, false);
 	if (!ret && r->p[piece].kind != PIECE_REBUILT)
 		ret = rebuild_from(rec, r, piece, v ? &own : NULL, true);
+	if (!ret && r->p[piece].kind != PIECE_REBUILT)
+		rebuild_by_table(rec, r, piece);
 	return ret;
 }
 

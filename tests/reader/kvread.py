@@ -1188,7 +1188,16 @@ class Row:
             data = xor(blocks) if None not in blocks else None
             if data is not None and self.sum(piece, data) == crc:
                 return data
-        return None
+        return self.rebuilt_by_table(piece, crc)
+
+    def rebuilt_by_table(self, piece, crc):
+        """From what the table names, if home has all of it."""
+        entries = [self.entry(i) for i in range(self.v.leg_count)]
+        others = [i for i in range(self.v.leg_count) if i != piece and (not i or entries[i][0] == VALID)]
+        if entries[piece][1] != crc or entries[0][0] != VALID or not all(self.home_is(i, entries[i][1]) for i in others):
+            return None
+        data = xor([self.home(i) for i in others])
+        return data if self.sum(piece, data) == crc else None
 
     def at_home(self, piece, version):
         """A version that only home can have."""

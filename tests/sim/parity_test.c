@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 
 #include "script.h"
+#include "checkpoint/checkpoint.h"
 #include "home/missing.h"
 #include "home/row.h"
 #include "io/io.h"
@@ -1816,15 +1817,87 @@ static bool closed_intent_is_not_undone(struct script *t)
 	return script_live(t, two_are_lost, true);
 }
 
-static void two_lives(const char *name, bool (*play)(struct script *t))
+static void two_lives(const char *name, bool (*play)(struct script *t), u32 legs)
 {
-	static const struct host_start shape = { .legs = 3, .parity = true };
+	const struct host_start shape = { .legs = legs, .parity = true };
 	const struct script_case c = {
 		.name = name, .shape = &shape, .play = play, .turns = 1, .most = 1,
 		.first_plain = true, .life_seeds = true,
 	};
 
 	script_run(&c);
+}
+
+/*
+ * The log has parity of a row that counts a block which is lost by now. A scrub has made the parity
+ * at home anew.
+ */
+static void parity_is_made_anew(struct script *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u64 row = kvp_row_of(pool->vdevs.v[0].g, 64);
+
+	host_write(&t->host, 64, 16, true);
+	host_checkpoint(&t->host);
+	host_write(&t->host, 64, 1, true);
+	host_home_without_checkpoint(&t->host);
+	rot(t, row, 0);
+	rot(t, row, 2);
+	expect_read(t, kvp_row_block(pool->vdevs.v[0].g, row, 2), true);
+	expect_scrub(t, 0, 0);
+	mutex_lock(&pool->checkpoint_lock);
+	if (kvp_checkpoint(pool, NULL))
+		sim_fail("no checkpoint");
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
+static void one_is_lost(struct script *t)
+{
+	const struct kvp_geometry *g = t->host.pool->vdevs.v[0].g;
+	u64 block, lost = kvp_row_block(g, kvp_row_of(g, 64), 2);
+
+	for (block = 64; block < 64 + kvp_stripe_blocks(g); block++)
+		expect_read(t, block, block == lost);
+}
+
+/* A start without legs @missing; and that start is cut everywhere. */
+static bool one_is_lost_without(struct script *t, const struct image *img, u32 missing)
+{
+	struct rng rng = { opt.seed };
+	struct trace trace;
+	bool good;
+	u32 at;
+
+	t->start.missing = missing;
+	t->start.degraded = missing;
+	good = script_live_on(t, img, one_is_lost, true);
+	trace = script_take_trace();
+	for (at = 0; good && at <= trace.nr; at++) {
+		disks.trace = trace;
+		script_cut(t, at, at, &rng);
+		memset(&disks.trace, 0, sizeof(disks.trace));
+		good = script_live(t, one_is_lost, true);
+	}
+	trace_free(&trace);
+	return good;
+}
+
+/*
+ * The power goes, and with it any one leg. What the leg had is made from the parity at home: the
+ * one in the log does not give it.
+ */
+static bool parity_at_home_is_newer(struct script *t)
+{
+	struct image img[MAX_DISKS];
+	bool good = script_live(t, parity_is_made_anew, true);
+	u32 i;
+
+	for (i = 0; i < t->disks; i++)
+		image_copy(&img[i], &disks.img[i]);
+	for (i = 0; good && i <= t->legs; i++)
+		good = one_is_lost_without(t, img, i < t->legs ? BIT(i) : 0);
+	script_free_disks(t, img);
+	return good;
 }
 
 /* The log is long enough for a chain of all rows. */
@@ -2011,7 +2084,8 @@ static void run_chains_and_heals(void)
 	chain_test("parity:chain_has_rotten", chain_has_rotten);
 	chain_test("parity:chain_in_place_of_a_rotten_one",
 		   chain_in_place_of_a_rotten_one_is_cut_short);
-	two_lives("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone);
+	two_lives("parity-intent:closed_intent_is_not_undone", closed_intent_is_not_undone, 3);
+	two_lives("parity5:parity_at_home_is_newer", parity_at_home_is_newer, 5);
 	parity_test(NAMED(one_bad_block_in_a_row_heals), 3, 1);
 	parity_test(NAMED_WIDE(one_bad_block_in_a_row_heals), 5, 1);
 	parity_test(NAMED(heal_of_a_row_that_does_not_stay), 3, 1);

@@ -298,9 +298,33 @@ static bool rebuilt_from(struct checker *c, struct row *r, u32 piece, const stru
 	return sum_of(&at, c->rows->sum) == r->p[piece].crc;
 }
 
+/*
+ * A scrub may have made the parity at home anew, since a block was lost that the parity in the log
+ * counts. If it is what the table names, it counts what the table names.
+ */
+static bool rebuilt_by_table(struct checker *c, struct row *r, u32 piece)
+{
+	struct piece_at at = { c, r, piece };
+	u32 i;
+
+	if (kvp_entry_crc(entry_of(c, r, piece)) != r->p[piece].crc ||
+	    kvp_entry_state(entry_of(c, r, 0)) != KVP_ENTRY_VALID || !home_is_entry(c, r, 0))
+		return false;
+	memcpy(c->rows->sum, home(c, r, 0), KVP_BLOCK_SIZE);
+	for (i = 1; i < c->pool->g->leg_count; i++) {
+		if (i == piece || kvp_entry_state(entry_of(c, r, i)) != KVP_ENTRY_VALID)
+			continue;
+		if (!home_is_entry(c, r, i))
+			return false;
+		block_xor(c->rows->sum, home(c, r, i));
+	}
+	return sum_of(&at, c->rows->sum) == r->p[piece].crc;
+}
+
 static bool rebuilt(struct checker *c, struct row *r, u32 piece, const struct version *v)
 {
-	return rebuilt_from(c, r, piece, v, false) || rebuilt_from(c, r, piece, v, true);
+	return rebuilt_from(c, r, piece, v, false) || rebuilt_from(c, r, piece, v, true) ||
+	       rebuilt_by_table(c, r, piece);
 }
 
 /* Resolves version @v of a piece; NULL: the version that the table names. Only home can have it. */
