@@ -62,6 +62,25 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	kvp_table_note(t, sb);
 }
 
+/*
+ * The pool goes back to era @era, though a superblock with a newer one may have counted before a
+ * later one failed. A leg that is lost now must not be said to have an era that is still to come:
+ * such a superblock is refused.
+ */
+static void undo_eras(struct kvp_pool *pool, u32 era)
+{
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	pool->sb->era = era;
+	for (i = 0; i < pool->nr_legs; i++) {
+		struct kvp_leg_info *info = &pool->sb->legs[i];
+
+		info->in_sync_era = min(info->in_sync_era, era);
+		pool->legs[i].has_era = min(pool->legs[i].has_era, era);
+	}
+}
+
 /* Step 5. After an error, the superblock in memory is as the durable one again. */
 static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
 {
@@ -97,7 +116,7 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->log_prev_csum = old.prev_csum;
 		memcpy(sb->generations, old_generations, sizeof(old_generations));
 		sb->generation_count = old_count;
-		sb->era = old_era;
+		undo_eras(pool, old_era);
 		/* The old log has not reached the position that was set here for the new one. */
 		if (kvp_log_begins_anew(pool->log)) {
 			kvp_log_new_undo(pool);

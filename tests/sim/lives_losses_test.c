@@ -7,6 +7,7 @@
 #include "lives.h"
 #include "ram/wbuf.h"
 #include "super/members.h"
+#include "table/table.h"
 
 static struct kvp_waiter flusher;
 static bool flusher_answered;
@@ -273,6 +274,61 @@ static bool last_leg_of_a_vdev_is_kept(struct script *s)
 	return run_life(s, live_lose_a_vdev) && all_there(s, 4);
 }
 
+/* Superblocks fail on leg 0; its rings take some more first. */
+static void fail_labels(u32 front, u32 back)
+{
+	u32 end;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = slot_block(&disks.img[0], end, 0);
+
+		disks_fault(FAULT_WRITE_EIO, 0, at, at + KVP_SB_RING * KVP_SB_BLOCKS - 1)->after =
+			end ? back : front;
+	}
+}
+
+/*
+ * Leg 0, the last of its vdev, fails a checkpoint. It fails the next one, too, after a superblock
+ * with that era has counted. The pool goes back to the era before. Then leg 2 is lost.
+ */
+static void live_loss_behind_failed_checkpoints(struct script *s)
+{
+	struct host *h = &s->host;
+	const struct kvp_sb *sb = h->pool->sb;
+
+	host_offline(h, 1);
+	host_sleep(1500);
+	host_write(h, 30, 1, true);
+	host_checkpoint(h);
+	note(s, sb->era);
+	host_sleep(1500);
+	host_write(h, 30, 1, true);
+	h->may_fail = true;
+	fail_labels(0, 0);
+	host_checkpoint(h);
+	disks.nr_faults = 0;
+	/* The first one after that counts, and a slot is filled. A checkpoint follows by itself. */
+	fail_labels(3, 2);
+	kvp_pool_clear(h->pool, -1);
+	host_sleep(1500);
+	if (!kvp_pool_faulted(h->pool) || sb->era != own.noted[0] ||
+	    h->pool->table->era < sb->era + 2)
+		sim_fail("no two checkpoints failed: the case was not set up");
+	disks.nr_faults = 0;
+	disks_kill(2);
+	kvp_pool_clear(h->pool, -1);
+	if (sb->legs[2].state == KVP_LEG_IN_SYNC)
+		sim_fail("leg 2 is not lost: the case was not set up");
+	if (sb->legs[2].in_sync_era > sb->era)
+		sim_fail("leg 2 is said to have all of era %u, and the pool is in era %u",
+			 sb->legs[2].in_sync_era, sb->era);
+}
+
+static bool leg_is_lost_behind_failed_checkpoints(struct script *s)
+{
+	return run_life(s, live_loss_behind_failed_checkpoints) && all_there(s, BIT(1) | BIT(2));
+}
+
 /* --- the cases -------------------------------------------------------------------------------- */
 
 void run_lives_losses(void)
@@ -288,4 +344,5 @@ void run_lives_losses(void)
 	ON_TWO_VDEVS(one_leg_of_two_vdevs_needs_no_order);
 	ON_TWO_VDEVS(pool_without_a_vdev_is_refused);
 	ON_TWO_VDEVS(last_leg_of_a_vdev_is_kept);
+	ON_TWO_VDEVS(leg_is_lost_behind_failed_checkpoints);
 }
