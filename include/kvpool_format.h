@@ -130,7 +130,8 @@ struct kvp_disk_leg {
 	__le32	cursor_era;
 	/* Of the leg that leaves when this one is in sync: its number in the vdev, + 1; 0: none. */
 	__u8	replaces;
-	__u8	reserved[3];
+	/* Of the pool, in all legs[], used or not: a part of the lsn log_resolved. */
+	__u8	resolved[3];
 	/*
 	 * Of a leg that is out: a superblock with the number @out - 1 called it out, and counts. 1:
 	 * none of those that did so has counted yet; 0: unknown, or the leg is in sync.

@@ -13,13 +13,15 @@
  *
  * kvp_checkpoint(), under checkpoint_lock:
  * 1. ready_for_checkpoint() refuses while the pool is faulted.
- * 2. kvp_log_home_intents() notes intents that are home. kvp_table_snapshot() fixes pages and era.
+ * 2. kvp_log_home_intents() notes intents that are home, and up to where all are.
+ *    kvp_table_snapshot() fixes pages and era. So the pages have the entries of these intents.
  * 3. flush_homes() makes the homes durable that those pages have entries for, and records losses.
  *    Then intents are closed.
  * 4. kvp_table_write() writes the pages, bottom up. The legs are flushed again.
  * 5. write_superblock() names roots and tail. From here on the checkpoint counts.
  * 6. kvp_table_written() frees the old slots; or, after an error, it keeps the pages dirty.
- * 7. kvp_log_retire() frees the space of the log below the tail.
+ * 7. kvp_log_resolve() lets intents no longer count that a recovery need not look for at home.
+ *    kvp_log_retire() frees the space of the log below the tail.
  */
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/newlog.h"
@@ -35,7 +37,8 @@
 #include "table/table.h"
 
 /* Fill in all fields that change in the new superblock. */
-static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
+static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail,
+			    const struct kvp_log_mark *resolved, u32 era)
 {
 	struct kvp_table *t = pool->table;
 	struct kvp_sb *sb = pool->sb;
@@ -55,6 +58,7 @@ static void fill_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	 * This never becomes lower: a checkpoint during recovery must not forget what was durable.
 	 */
 	sb->log_commit = kvp_lsn_last(sb->log_commit, kvp_lsn_last(durable, sb->log_tail));
+	sb->log_resolved = kvp_lsn_last(sb->log_resolved, resolved->lsn);
 	sb->cache_lsn = kvp_lsn_last(sb->cache_lsn, kvp_cache_written(&pool->vdevs));
 	sb->era = era;
 	sb->checkpoint++;
@@ -82,14 +86,15 @@ static void undo_eras(struct kvp_pool *pool, u32 era)
 }
 
 /* Step 5. After an error, the superblock in memory is as the durable one again. */
-static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail, u32 era)
+static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *tail,
+			    const struct kvp_log_mark *resolved, u32 era)
 {
 	struct kvp_sb *sb = pool->sb;
 	struct kvp_generation old_generations[KVP_MAX_GENERATIONS];
 	u32 old_count;
 	struct kvp_log_mark old;
 	u64 old_time, old_written, old_poisoned;
-	kvp_lsn_t old_commit;
+	kvp_lsn_t old_commit, old_resolved;
 	u32 old_era, old_uncounted;
 	int ret;
 
@@ -100,11 +105,12 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 	old_count = sb->generation_count;
 	memcpy(old_generations, sb->generations, sizeof(old_generations));
 	old_commit = sb->log_commit;
+	old_resolved = sb->log_resolved;
 	old_written = sb->written_blocks;
 	old_poisoned = sb->poisoned_blocks;
 	old_uncounted = sb->uncounted_leaves;
 	kvp_table_keep_roots(pool->table, sb);
-	fill_superblock(pool, tail, era);
+	fill_superblock(pool, tail, resolved, era);
 	ret = kvp_sb_commit(pool);
 	if (ret) {
 		/*
@@ -116,6 +122,8 @@ static int write_superblock(struct kvp_pool *pool, const struct kvp_log_mark *ta
 		sb->log_prev_csum = old.prev_csum;
 		memcpy(sb->generations, old_generations, sizeof(old_generations));
 		sb->generation_count = old_count;
+		/* The old table does not have those intents. */
+		sb->log_resolved = old_resolved;
 		undo_eras(pool, old_era);
 		/* The old log has not reached the position that was set here for the new one. */
 		if (kvp_log_begins_anew(pool->log)) {
@@ -190,7 +198,7 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	if (!ret)
 		ret = kvp_legs_flush(pool);
 	if (!ret)
-		ret = write_superblock(pool, tail, era);
+		ret = write_superblock(pool, tail, &home.resolved, era);
 	kvp_table_written(pool->table, &pages, ret);
 	kvp_trace_checkpoint(pool, tail ? tail->lsn : 0, ret);
 	if (ret)
@@ -198,6 +206,8 @@ int kvp_checkpoint(struct kvp_pool *pool, const struct kvp_log_mark *tail)
 	atomic64_inc(&pool->work_stats.checkpoints);
 	pool->checkpointed(pool);
 	kvp_cache_checkpointed(&pool->vdevs, era, passed, tail);
+	if (!kvp_log_begins_anew(pool->log))
+		kvp_log_resolve(pool->log, &home.resolved);
 	/* If the log moves, @tail is a place in the new log, which begins there. */
 	if (tail && !kvp_log_begins_anew(pool->log))
 		kvp_log_retire(pool->log, tail);

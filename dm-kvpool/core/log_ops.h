@@ -15,6 +15,7 @@
 struct kvp_destage_ops;
 struct kvp_entry_io;
 struct kvp_log;
+struct kvp_log_mark;
 struct kvp_log_memory;
 struct kvp_spilled_read;
 
@@ -47,6 +48,7 @@ struct kvp_spilled_read;
  *	least so many vdevs: then the recovery takes long anyway
  * @reserve: blocks that are kept for the parity of so many rows. Any context.
  * @most_holes: how many discards may be pending. Any context.
+ * @resolved: get the place of struct kvp_intents.resolved. Context: log->lock is held.
  * @may_stay: kvp_log_may_stay()
  * @renew_kept: kvp_log_renew_kept()
  * @may_renew: kvp_log_may_renew()
@@ -83,6 +85,7 @@ struct kvp_log_ops {
 	u32 most_apart, least_apart;
 	u64 (*reserve)(const struct kvp_log *log, u32 rows);
 	u32 (*most_holes)(const struct kvp_log *log);
+	void (*resolved)(const struct kvp_log *log, struct kvp_log_mark *mark);
 	bool (*may_stay)(const struct kvp_log *log);
 	u64 (*renew_kept)(const struct kvp_log *log);
 	bool (*may_renew)(const struct kvp_log *log);

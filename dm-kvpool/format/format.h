@@ -716,6 +716,8 @@ struct kvp_sb {
 	u64 nonce;
 	u64 log_nonce;
 	kvp_lsn_t log_tail, log_prev_lsn, log_commit;
+	/* intents below it are durable at home, and in the table that the roots name */
+	kvp_lsn_t log_resolved;
 	u32 log_prev_csum;
 	u32 era;
 	u64 checkpoint, written_blocks, poisoned_blocks, pool_blocks;

@@ -131,6 +131,26 @@ static void encode_trim(const struct kvp_trim_info *t, struct kvp_disk_sb *d)
 	d->trim_state = (u8)t->state;
 }
 
+/* A little-endian number: three bytes in each leg. */
+static void encode_resolved(kvp_lsn_t lsn, struct kvp_disk_sb *d)
+{
+	__le64 raw = cpu_to_le64(kvp_lsn_nr(lsn));
+	u32 i;
+
+	for (i = 0; i < sizeof(raw); i++)
+		d->legs[i / 3].resolved[i % 3] = ((const u8 *)&raw)[i];
+}
+
+static kvp_lsn_t decode_resolved(const struct kvp_disk_sb *d)
+{
+	__le64 raw;
+	u32 i;
+
+	for (i = 0; i < sizeof(raw); i++)
+		((u8 *)&raw)[i] = d->legs[i / 3].resolved[i % 3];
+	return kvp_lsn(le64_to_cpu(raw));
+}
+
 static void encode_regions(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 {
 	u32 i, v;
@@ -168,6 +188,7 @@ static void encode_lists(const struct kvp_sb *sb, struct kvp_disk_sb *d)
 	encode_regions(sb, d);
 	for (i = 0; i < sb->leg_count; i++)
 		encode_leg(&sb->legs[i], &d->legs[i]);
+	encode_resolved(sb->log_resolved, d);
 	for (i = 0; i < sb->root_count; i++)
 		d->roots[i] = cpu_to_le64(sb->roots[i]);
 }
@@ -234,6 +255,7 @@ static void decode_fields(const struct kvp_disk_sb *d, struct kvp_sb *sb)
 	sb->log_prev_lsn = kvp_lsn(le64_to_cpu(d->log_prev_lsn));
 	sb->log_prev_csum = le32_to_cpu(d->log_prev_csum);
 	sb->log_commit = kvp_lsn(le64_to_cpu(d->log_commit));
+	sb->log_resolved = decode_resolved(d);
 	sb->era = le32_to_cpu(d->era);
 	sb->checkpoint = le64_to_cpu(d->checkpoint);
 	sb->written_blocks = le64_to_cpu(d->written_blocks);
@@ -445,7 +467,8 @@ static const char *content_fault(struct kvp_sb *sb)
 	if (kvp_lsn_nr(sb->log_tail) < kvp_log_blocks(g) ||
 	    kvp_lsn_nr(sb->log_tail) >= KVP_LOG_TAIL_END ||
 	    kvp_lsn_before(sb->log_commit, sb->log_tail) ||
-	    kvp_lsn_since(sb->log_commit, sb->log_tail) > kvp_log_window(g))
+	    kvp_lsn_since(sb->log_commit, sb->log_tail) > kvp_log_window(g) ||
+	    kvp_lsn_before(sb->log_commit, sb->log_resolved))
 		return "log position";
 	if (kvp_lsn_nr(sb->cache_lsn) >= KVP_CACHE_LSN_END)
 		return "place in the cache";

@@ -6,12 +6,17 @@
 #define MIB	(1ull << 20)
 #define GIB	(1ull << 30)
 
+#ifndef KVP_TABLE_CACHE_LEAST	/* simulation */
+#define KVP_TABLE_CACHE_LEAST	(4 * MIB)
+#endif
+
 const struct kvp_tunable kvp_tunables[KVP_TUNABLES] = {
 	[KVP_T_WRITE_BUFFER] = { "write_buffer", KVP_UNIT_BYTES, 4 * MIB, 64 * GIB, 64 * MIB, NULL,
 		"RAM for blocks that are not yet home" },
 	[KVP_T_COMMIT_INTERVAL_MS] = { "commit_interval_ms", KVP_UNIT_MS, 1, 600000, 1000, NULL,
 		"longest time that a write without FLUSH stays in RAM only" },
-	[KVP_T_TABLE_CACHE] = { "table_cache", KVP_UNIT_BYTES, 4 * MIB, 1024 * GIB, 64 * MIB, NULL,
+	[KVP_T_TABLE_CACHE] = { "table_cache", KVP_UNIT_BYTES, KVP_TABLE_CACHE_LEAST, 1024 * GIB,
+		64 * MIB, NULL,
 		"RAM for pages of the checksum table; 2 MiB of data need 4 KiB" },
 	[KVP_T_STRICT] = { "strict", KVP_UNIT_WORD, 0, 1, 0, "0|1",
 		"1: large writes go through the log as well" },

@@ -199,6 +199,7 @@ void kvp_log_start(struct kvp_log *log, u64 nonce, const struct kvp_log_mark *he
 	 */
 	log->tail = log->vdevs->sb->log_tail;
 	log->tail_intents = head->intents;
+	log->resolved_intents = head->intents;
 	if (log->tail == head->lsn)
 		log->nr_milestones = 0;
 	log->built_seq = kvp_wbuf_seq(log->wbuf);
@@ -398,9 +399,29 @@ u64 kvp_log_many_intents(const struct kvp_log *log)
 	return KVP_MANY_INTENTS * max(read_apart(log), kvp_log_ops(log->vdevs)->least_apart);
 }
 
+/* Intents behind the tail, without the first @resolved of all. Builders go on meanwhile. */
+static u64 intents_behind(const struct kvp_log *log, u64 resolved)
+{
+	u64 done = max(READ_ONCE(log->tail_intents), resolved), all = READ_ONCE(log->head.intents);
+
+	return all - min(all, done);
+}
+
 u64 kvp_log_intents_since(const struct kvp_log *log)
 {
-	return READ_ONCE(log->head.intents) - READ_ONCE(log->tail_intents);
+	return intents_behind(log, READ_ONCE(log->resolved_intents));
+}
+
+u64 kvp_log_intents_resolvable(struct kvp_log *log)
+{
+	struct kvp_log_mark mark;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	kvp_log_ops(log->vdevs)->resolved(log, &mark);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return kvp_log_intents_since(log) - min(kvp_log_intents_since(log),
+						intents_behind(log, mark.intents));
 }
 
 u64 kvp_log_intents_limit(const struct kvp_log *log)
@@ -694,6 +715,7 @@ void kvp_log_home_intents(struct kvp_log *log, struct kvp_intents *home)
 	for (i = 0; i < KVP_MAX_OPEN_INTENTS; i++)
 		home->lsn[i] = log->directs[i].phase == KVP_DIRECT_HOME ?
 			log->directs[i].mark.lsn : 0;
+	kvp_log_ops(log->vdevs)->resolved(log, &home->resolved);
 	spin_unlock_irqrestore(&log->lock, flags);
 }
 
@@ -714,6 +736,30 @@ void kvp_log_close(struct kvp_log *log, const struct kvp_intents *home)
 		b->phase = KVP_DIRECT_FREE;
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/*
+ * All intents below log->durable are on log->open until they are closed. A recovery sets
+ * log->durable at its end, when it has resolved all intents; log->logged it sets before that.
+ */
+void __kvp_log_resolved_of_copies(const struct kvp_log *log, struct kvp_log_mark *mark)
+{
+	const struct kvp_direct *b = __kvp_log_not_home(log);
+
+	*mark = log->durable;
+	if (b && kvp_lsn_before(b->mark.lsn, mark->lsn))
+		*mark = b->mark;
+}
+
+/* A recovery needs all intents: they tell which blocks the parity of a row counts. */
+void __kvp_log_resolved_with_parity(const struct kvp_log *log, struct kvp_log_mark *mark)
+{
+	*mark = (struct kvp_log_mark){ 0 };
+}
+
+void kvp_log_resolve(struct kvp_log *log, const struct kvp_log_mark *mark)
+{
+	WRITE_ONCE(log->resolved_intents, max(log->resolved_intents, mark->intents));
 }
 
 /* True, for one caller at a time, if open intents are nearly used up, and some are home. */

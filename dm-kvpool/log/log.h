@@ -377,6 +377,7 @@ struct kvp_log {
 	unsigned long armed;			/* bit 0: interval_work is queued */
 
 	u64 tail_intents;			/* the tail's count of intents, as in a mark */
+	u64 resolved_intents;			/* that of log_resolved; by checkpoint_lock */
 	u64 commits, flushes, data_blocks, intent_blocks;	/* statistics, by lock */
 	/* statistics of a log on a cache: blocks to each SSD; parity1: to all SSDs together */
 	u64 ssd_blocks[KVP_LOG_CAUSES];
@@ -432,6 +433,7 @@ void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
  * - count: kvp_log_count_nothing()
  * - reserve: kvp_log_reserve_nothing(); with parity kvp_log_reserve_parity()
  * - most_holes: kvp_log_usual_holes(); with parity kvp_log_holes_with_parity()
+ * - resolved: __kvp_log_resolved_of_copies(); with parity __kvp_log_resolved_with_parity()
  * - may_stay: kvp_log_goes_home(); renew_kept: kvp_log_keeps_nothing(); may_renew and renews:
  *   kvp_log_never_renews()
  * - spill: kvp_log_spills_nothing(); read_spilled: kvp_log_has_all_pages()
@@ -446,6 +448,8 @@ u64 kvp_log_reserve_nothing(const struct kvp_log *log, u32 rows);
 u64 kvp_log_reserve_parity(const struct kvp_log *log, u32 rows);
 u32 kvp_log_usual_holes(const struct kvp_log *log);
 u32 kvp_log_holes_with_parity(const struct kvp_log *log);
+void __kvp_log_resolved_of_copies(const struct kvp_log *log, struct kvp_log_mark *mark);
+void __kvp_log_resolved_with_parity(const struct kvp_log *log, struct kvp_log_mark *mark);
 bool kvp_log_goes_home(const struct kvp_log *log);
 u64 kvp_log_keeps_nothing(const struct kvp_log *log);
 bool kvp_log_never_renews(const struct kvp_log *log);
@@ -734,13 +738,19 @@ u64 kvp_log_most_intents(const struct kvp_log *log);
 u64 kvp_log_many_intents(const struct kvp_log *log);
 
 /**
- * kvp_log_intents_since() - intents recorded behind the tail: a recovery reads their blocks at
- * home. Any context.
+ * kvp_log_intents_since() - blocks that are recorded by intent behind the tail, and that a recovery
+ * would read at home: not those that are resolved. Any context.
  */
 u64 kvp_log_intents_since(const struct kvp_log *log);
 
 /**
- * kvp_log_intents_limit() - the most intents that are recorded behind the tail
+ * kvp_log_intents_resolvable() - how many of these a checkpoint would resolve now. Context: any;
+ * takes log->lock.
+ */
+u64 kvp_log_intents_resolvable(struct kvp_log *log);
+
+/**
+ * kvp_log_intents_limit() - the most of them
  *
  * A checkpoint is wanted at half of that. The other half is for intents that come while the
  * checkpoint waits for blocks to go home. A recovery holds all these intents in memory, and reads
@@ -750,7 +760,7 @@ u64 kvp_log_intents_limit(const struct kvp_log *log);
 
 /**
  * kvp_log_takes_intents() - true if a large write may go home by intent: not strict, and not too
- * many intents behind the tail. Any context.
+ * many of them. Any context.
  */
 bool kvp_log_takes_intents(const struct kvp_log *log);
 
@@ -1001,9 +1011,18 @@ bool kvp_log_short(struct kvp_log *log);
  */
 void kvp_log_floor(struct kvp_log *log, struct kvp_log_mark *mark);
 
-/* The places of entries whose intents are home. */
+/**
+ * struct kvp_intents - which intents are home
+ * @lsn: the places of entries whose intents are; 0: none
+ * @resolved: the place below which all are home, and in the table in memory; 0: with a parity1
+ *
+ * A checkpoint asks before it fixes the pages of the table, and flushes the legs after that. When
+ * its superblock is durable, the intents below @resolved are *resolved*: a recovery takes the table
+ * for their blocks. Discards are not, nor is data.
+ */
 struct kvp_intents {
 	kvp_lsn_t lsn[KVP_MAX_OPEN_INTENTS];
+	struct kvp_log_mark resolved;
 };
 
 /**
@@ -1017,6 +1036,9 @@ struct kvp_intents {
  */
 void kvp_log_home_intents(struct kvp_log *log, struct kvp_intents *home);
 void kvp_log_close(struct kvp_log *log, const struct kvp_intents *home);
+
+/** kvp_log_resolve() - intents below @mark are resolved. Context: checkpoint_lock. */
+void kvp_log_resolve(struct kvp_log *log, const struct kvp_log_mark *mark);
 
 /**
  * kvp_log_close_some() - flush the legs and close intents, if many are open without a FLUSH

@@ -107,6 +107,7 @@ static void take_over(struct kvp_log *log, const struct kvp_log_new *to,
 	log->redo = 0;
 	kvp_fail_ended(log->failure, KVP_FAIL_COMMIT);
 	log->tail_intents = head->intents;
+	log->resolved_intents = head->intents;
 	WRITE_ONCE(log->full, false);
 	log->built_seq = log->durable_seq;
 	memset(log->reserved_of, 0, kvp_log_max_segments(log) * sizeof(*log->reserved_of));

@@ -10,6 +10,7 @@ void kvp_replay_init(struct kvp_replay *r)
 	INIT_LIST_HEAD(&r->data);
 	INIT_LIST_HEAD(&r->intents);
 	INIT_LIST_HEAD(&r->discards);
+	r->ranges = RB_ROOT_CACHED;
 	r->records = 0;
 }
 
@@ -60,23 +61,75 @@ static void forget_range(struct kvp_replay *r, const struct kvp_rec *rec)
 	}
 }
 
-static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
+/* Set the range of @d, which is in no tree. If nothing is left of it, it is freed. */
+static void set_range(struct kvp_replay *r, struct kvp_replay_discard *d, kvp_block_t block,
+		      kvp_block_t end)
+{
+	if (!kvp_block_before(block, end)) {
+		list_del(&d->list);
+		kfree(d);
+		return;
+	}
+	d->block = block;
+	d->end = end;
+	d->range.start = kvp_block_nr(block);
+	d->range.last = kvp_block_nr(end) - 1;
+	interval_tree_insert(&d->range, &r->ranges);
+}
+
+static int new_discard(struct kvp_replay *r, kvp_block_t block, kvp_block_t end)
 {
 	struct kvp_replay_discard *d = kmalloc(sizeof(*d), GFP_KERNEL);
 
 	if (!d)
 		return -ENOMEM;
-	forget_range(r, rec);
-	d->block = kvp_rec_block(rec);
-	d->end = kvp_block_add(d->block, rec->count);
 	list_add_tail(&d->list, &r->discards);
+	set_range(r, d, block, end);
 	return 0;
 }
 
-void kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec)
+static int add_discard(struct kvp_replay *r, const struct kvp_rec *rec)
 {
+	kvp_block_t block = kvp_rec_block(rec);
+	int ret = new_discard(r, block, kvp_block_add(block, rec->count));
+
+	if (!ret)
+		forget_range(r, rec);
+	return ret;
+}
+
+/*
+ * Cut [@block, @end) out of all discards so far. A stream cuts them at one end, so their number
+ * does not grow with each of its blocks.
+ */
+static int cut_discards(struct kvp_replay *r, kvp_block_t block, kvp_block_t end)
+{
+	unsigned long first = kvp_block_nr(block), last = kvp_block_nr(end) - 1;
+	struct interval_tree_node *n;
+	int ret = 0;
+
+	while (!ret && (n = interval_tree_iter_first(&r->ranges, first, last))) {
+		struct kvp_replay_discard *d = container_of(n, struct kvp_replay_discard, range);
+		kvp_block_t behind = d->end;
+
+		if (kvp_block_before(d->block, block) && kvp_block_before(end, behind))
+			ret = new_discard(r, end, behind);
+		interval_tree_remove(&d->range, &r->ranges);
+		if (kvp_block_before(d->block, block))
+			set_range(r, d, d->block, block);
+		else
+			set_range(r, d, end, behind);
+	}
+	return ret;
+}
+
+int kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec)
+{
+	kvp_block_t block = kvp_rec_block(rec);
+
 	r->records++;
 	forget_range(r, rec);
+	return cut_discards(r, block, kvp_block_add(block, rec->count));
 }
 
 int kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec, struct kvp_log_at at,
@@ -126,6 +179,7 @@ void kvp_replay_join(struct kvp_replay *r)
 {
 	struct kvp_replay_discard *d, *next, *last = NULL;
 
+	r->ranges = RB_ROOT_CACHED;
 	list_sort(NULL, &r->discards, by_place);
 	list_for_each_entry_safe(d, next, &r->discards, list) {
 		if (last && !kvp_block_before(last->end, d->block)) {

@@ -9,6 +9,7 @@
 #ifndef KVP_REPLAY_H
 #define KVP_REPLAY_H
 
+#include <linux/interval_tree.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
@@ -27,8 +28,10 @@ struct kvp_replay_rec {
 	u8 row;			/* kvp_log_row() of the payload */
 };
 
+/* A range that is discarded, or what newer resolved intents have left of it. */
 struct kvp_replay_discard {
 	struct list_head list;
+	struct interval_tree_node range;	/* until kvp_replay_join(): in kvp_replay.ranges */
 	kvp_block_t block, end;
 };
 
@@ -36,6 +39,7 @@ struct kvp_replay {
 	struct xarray blocks;		/* block -> struct kvp_replay_rec */
 	struct list_head data, intents;	/* the newest record of each block, by kind, in log order */
 	struct list_head discards;	/* in log order; joined: see kvp_replay_join() */
+	struct rb_root_cached ranges;	/* the same, by range; empty once they are joined */
 	u64 records;
 };
 
@@ -55,11 +59,13 @@ int __must_check kvp_replay_add(struct kvp_replay *r, const struct kvp_rec *rec,
 				struct kvp_log_at at, kvp_lsn_t payload, u8 row);
 
 /**
- * kvp_replay_resolved() - add an intent or a discard that an earlier recovery has resolved
+ * kvp_replay_resolved() - add an intent that a checkpoint has resolved, or an intent or a discard
+ * that an earlier recovery has resolved
  *
- * The table tells what the block is. No record before this one counts.
+ * The table tells what the block is. No record before this one counts, and no discard: the table
+ * has what was written after that. Return: 0 or -ENOMEM.
  */
-void kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec);
+int __must_check kvp_replay_resolved(struct kvp_replay *r, const struct kvp_rec *rec);
 
 /**
  * kvp_replay_join() - sort the discards by place, and make one of all that overlap or touch

@@ -191,9 +191,8 @@ static int note_entry(struct kvp_recovery *rec, struct kvp_replay *found,
 		kvp_recovery_record(rec, i, &r);
 		if (!kvp_rec_counts(&r) || r.kind == KVP_REC_PARITY)
 			continue;
-		/* Intents and discards of an older generation are resolved, and in the table. */
-		if (old && r.kind != KVP_REC_DATA)
-			kvp_replay_resolved(found, &r);
+		if (kvp_recovery_resolved(rec, old, h->lsn, r.kind))
+			ret = kvp_replay_resolved(found, &r);
 		else
 			ret = kvp_replay_add(found, &r, at, 0, 0);
 	}

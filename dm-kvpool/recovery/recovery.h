@@ -262,6 +262,15 @@ void kvp_recovery_no_ahead(struct kvp_recovery *rec);
 
 /* --- scan.c ---------------------------------------------------------------------------- */
 
+/**
+ * kvp_recovery_resolved() - true if the table counts for the block of a record, and no older record
+ * @old: its entry is of an older generation: the recovery that ended that has resolved its intents
+ *	and discards
+ * @lsn: of its entry. A checkpoint has resolved the intents below log_resolved
+ * @kind: enum kvp_rec_kind
+ */
+bool kvp_recovery_resolved(const struct kvp_recovery *rec, bool old, kvp_lsn_t lsn, u8 kind);
+
 /** kvp_recovery_rewind() - set rec->end to where the superblock says that the log begins */
 void kvp_recovery_rewind(struct kvp_recovery *rec);
 

@@ -311,6 +311,13 @@ int kvp_recovery_plan_in_order(struct kvp_recovery *rec, const struct kvp_rec *r
 	       plan_block(rec, r, at, payload, row);
 }
 
+bool kvp_recovery_resolved(const struct kvp_recovery *rec, bool old, kvp_lsn_t lsn, u8 kind)
+{
+	if (old)
+		return kind != KVP_REC_DATA;
+	return kind == KVP_REC_INTENT && kvp_lsn_before(lsn, rec->pool->sb->log_resolved);
+}
+
 static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,
 		       const struct kvp_rec *r, kvp_lsn_t payload)
 {
@@ -318,28 +325,45 @@ static int plan_record(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u3
 	u8 row = payload ? kvp_log_row(rec->pool->vdevs.log_vdev->g, h,
 				       (u32)kvp_lsn_since(payload, h->lsn)) : 0;
 
-	/*
-	 * Intents and discards of an older generation are resolved: the table with which the next
-	 * generation began has the result.
-	 */
-	if (generation(rec) && r->kind != KVP_REC_DATA) {
-		kvp_replay_resolved(&rec->replay, r);
-		return 0;
-	}
+	if (kvp_recovery_resolved(rec, generation(rec), h->lsn, r->kind))
+		return kvp_replay_resolved(&rec->replay, r);
 	return rec->pool->vdevs.order->plan(rec, r, at, limit, payload, row);
+}
+
+/*
+ * If record @i of an entry is a resolved intent, let @r be all of its run of neighbours. A log may
+ * have tens of millions of them, from streams. Returns the number of records.
+ */
+static u32 resolved_run(struct kvp_recovery *rec, const struct kvp_log_hdr *h, u32 i,
+			struct kvp_rec *r)
+{
+	struct kvp_rec next;
+	u32 n = 1;
+
+	if (r->kind != KVP_REC_INTENT ||
+	    !kvp_recovery_resolved(rec, generation(rec), h->lsn, r->kind))
+		return 1;
+	for (; i + n < h->rec_count; n++) {
+		kvp_recovery_record(rec, i + n, &next);
+		if (next.kind != KVP_REC_INTENT || next.block != r->block + n)
+			break;
+	}
+	r->count = n;
+	return n;
 }
 
 static int plan_entry(struct kvp_recovery *rec, const struct kvp_log_hdr *h)
 {
 	const struct kvp_geometry *g = rec->pool->vdevs.log_vdev->g;
-	u32 i, n = 0;
+	u32 i, run, n = 0;
 
-	for (i = 0; i < h->rec_count; i++) {
+	for (i = 0; i < h->rec_count; i += run) {
 		struct kvp_rec r;
 		kvp_lsn_t payload;
 		int ret = 0;
 
 		kvp_recovery_record(rec, i, &r);
+		run = resolved_run(rec, h, i, &r);
 		payload = kvp_rec_has_payload(&r) ?
 			  kvp_lsn_add(h->lsn, kvp_log_payload_at(g, h, n++)) : 0;
 		if (kvp_rec_counts(&r))

@@ -112,8 +112,8 @@ static bool few_are_logged(struct kvp_pool *pool)
 }
 
 /*
- * True if too many intents lie behind the tail. With the log on a cache and many dirty versions, a
- * recovery takes long because of those, so more intents are allowed.
+ * True if a recovery would have to look for too many intents at home. With the log on a cache and
+ * many dirty versions, it takes long because of those, so more intents are allowed.
  */
 static bool many_intents(struct kvp_pool *pool)
 {
@@ -121,6 +121,17 @@ static bool many_intents(struct kvp_pool *pool)
 					  kvp_log_many_intents(pool->log);
 
 	return kvp_log_intents_since(pool->log) > most;
+}
+
+/*
+ * True if there are many intents, and a checkpoint alone resolves most of them. A long stream past
+ * a cache that has much dirty makes them. The tail would move past them only when all of that is
+ * home. If little is dirty, it goes home, and the log gets its space.
+ */
+static bool resolve_wanted(struct kvp_pool *pool)
+{
+	return !kvp_destage_stops(pool->destage) && !few_are_logged(pool) && many_intents(pool) &&
+	       kvp_log_intents_resolvable(pool->log) > kvp_log_many_intents(pool->log) / 2;
 }
 
 /*
@@ -1176,6 +1187,17 @@ static int destage_some(struct kvp_pool *pool)
 	return destage_below(pool, mark.lsn, false);
 }
 
+/* Resolve intents with a checkpoint that leaves the tail where it is. Returns true if it did. */
+static bool resolve_intents(struct kvp_pool *pool)
+{
+	struct kvp_destage *dg = pool->destage;
+
+	mutex_lock(&pool->checkpoint_lock);
+	dg->error = resolve_wanted(pool) ? kvp_checkpoint(pool, NULL) : 0;
+	mutex_unlock(&pool->checkpoint_lock);
+	return !dg->error;
+}
+
 /* --- renewal ----------------------------------------------------------------------- */
 
 /* Apply the discards that come next. Discards are not renewed, so they would hold the tail. */
@@ -1287,12 +1309,22 @@ static void set_timers(struct kvp_pool *pool, int error)
 		queue_delayed_work(pool->work_wq, &dg->pace_work, delay);
 }
 
+/* What helps without a write home. Returns true if it made progress. */
+static bool spare_the_disks(struct kvp_pool *pool)
+{
+	bool progress = resolve_wanted(pool) && resolve_intents(pool);
+
+	if (!pool->destage->error && !checkpoint_wanted(pool) && renewal_wanted(pool))
+		progress |= destage_renew(pool);
+	return progress;
+}
+
 /* Step 2. Work until there is no more to do, or no progress. */
 static void destage_work(struct work_struct *work)
 {
 	struct kvp_destage *dg = container_of(work, struct kvp_destage, work);
 	struct kvp_pool *pool = dg->pool;
-	bool faulted, renewed;
+	bool faulted, progress;
 	kvp_lsn_t before;
 	u32 used;
 
@@ -1304,8 +1336,8 @@ static void destage_work(struct work_struct *work)
 		dg->kept = false;
 		dg->homed = false;
 		dg->in_vain = 0;
-		renewed = !checkpoint_wanted(pool) && renewal_wanted(pool) && destage_renew(pool);
-		if (checkpoint_wanted(pool)) {
+		progress = spare_the_disks(pool);
+		if (!dg->error && checkpoint_wanted(pool)) {
 			dg->hurries = test_and_clear_bit(KVP_DESTAGE_HURRY, &dg->flags);
 			clear_bit(KVP_DESTAGE_DRAIN, &dg->flags);
 			dg->error = destage_and_checkpoint(pool);
@@ -1321,7 +1353,7 @@ static void destage_work(struct work_struct *work)
 		 * No progress: intents on their way home are in the way. Their workers kick when
 		 * they are home.
 		 */
-		if (!renewed && before == kvp_log_tail(pool->log) &&
+		if (!progress && before == kvp_log_tail(pool->log) &&
 		    used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));

@@ -35,7 +35,7 @@ static const struct field leg_fields[] = {
 	FIELD(leg, in_sync_epoch, 72, 8),
 	FIELD(leg, cursor_era, 80, 4),
 	FIELD(leg, replaces, 84, 1),
-	FIELD(leg, reserved, 85, 3),
+	FIELD(leg, resolved, 85, 3),
 	FIELD(leg, out, 88, 8),
 };
 

@@ -199,6 +199,45 @@ static void discards_stay_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i, ARRAY_SIZE(ranges));
 }
 
+static void resolve(struct kunit *test, u64 block, u32 count)
+{
+	struct kvp_rec rec = { .kind = KVP_REC_INTENT, .block = block, .count = count };
+
+	KUNIT_ASSERT_EQ(test, kvp_replay_resolved(test->priv, &rec), 0);
+}
+
+/* What a resolved intent leaves of older discards: inside, at both ends, all of it, of two. */
+static void resolved_intents_cut_discards(struct kunit *test)
+{
+	static const struct { u64 block, end; } left[] = {
+		{ 11, 13 }, { 14, 18 }, { 34, 35 }, { 100, 101 },
+	};
+	struct kvp_replay *r = test->priv;
+	struct kvp_replay_discard *d;
+	int i = 0;
+
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, 10, 10, 10), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, 30, 5, 20), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, 28, 5, 30), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, 50, 1, 40), 0);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DATA, 50, 1, 50), 0);
+	resolve(test, 10, 1);
+	resolve(test, 13, 1);
+	resolve(test, 18, 16);
+	resolve(test, 50, 1);
+	KUNIT_ASSERT_EQ(test, add(r, KVP_REC_DISCARD, 100, 1, 60), 0);
+	resolve(test, 101, 1);
+	KUNIT_EXPECT_NULL(test, kvp_replay_newest(r, 50));
+	kvp_replay_join(r);
+	list_for_each_entry(d, &r->discards, list) {
+		KUNIT_ASSERT_LT(test, i, ARRAY_SIZE(left));
+		KUNIT_EXPECT_EQ(test, d->block, left[i].block);
+		KUNIT_EXPECT_EQ(test, d->end, left[i].end);
+		i++;
+	}
+	KUNIT_EXPECT_EQ(test, i, ARRAY_SIZE(left));
+}
+
 /* In order of lsn, and only the newest record of each block. */
 static void expect_list(struct kunit *test, const struct list_head *list, const u64 *lsns, int n)
 {
@@ -273,6 +312,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_discard_forgets_its_range_only),
 	KUNIT_CASE(a_discard_of_everything_is_quick),
 	KUNIT_CASE(discards_stay_in_order),
+	KUNIT_CASE(resolved_intents_cut_discards),
 	KUNIT_CASE(what_is_newest_is_in_log_order),
 	KUNIT_CASE_PARAM(without_memory_nothing_changes, shortage_gen_params),
 	{}

@@ -77,6 +77,7 @@ static void fill(struct kvp_sb *sb)
 	sb->log_tail = log + 8;
 	sb->log_prev_lsn = log + 1;
 	sb->log_commit = log + 9;
+	sb->log_resolved = log + 7;
 	sb->log_prev_csum = 10;
 	sb->era = KVP_ERA_LAST;
 	sb->behind = 2;
@@ -241,6 +242,8 @@ static const struct change changes[] = {
 	{ "log tail beyond all", SB(log_tail, 1ull << 56), -EUCLEAN, "log position" },
 	{ "commit before the tail", SB(log_commit, 1), -EUCLEAN, "log position" },
 	{ "commit a round away", SB(log_commit, ~0ull), -EUCLEAN, "log position" },
+	{ "intents resolved beyond the commit", SB(legs[2].resolved[1], 1), -EUCLEAN,
+	  "log position" },
 	{ "place in the cache that wraps", SB(cache_lsn, 1ull << 55), -EUCLEAN,
 	  "place in the cache" },
 	{ "chain without rows", SB(redo_nonce, 1), -EUCLEAN, "place of a recovery's chain" },

@@ -114,6 +114,7 @@ static const struct suite {
 	{ "golden", run_golden },
 	{ "scenarios", run_scenarios },
 	{ "discards", run_discards },
+	{ "resolved", run_resolved },
 	{ "lives", run_lives },
 	{ "sequences", run_sequences },
 	{ "parity", run_parity },

@@ -176,6 +176,7 @@ void run_stripelog(void);
 void run_random(void);
 void run_scenarios(void);
 void run_discards(void);
+void run_resolved(void);
 void run_lives(void);
 void run_hostile(void);
 /** run_tableline() - its part that is in tableline_test.c */
