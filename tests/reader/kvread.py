@@ -360,6 +360,7 @@ class Superblock:
         region_count, self.log_vdev, self.cache_lsn, self.log_others, self.behind = \
             struct.unpack_from("<IIQII", raw, 3552)
         self.log_discards, self.redo_state = raw[3580], raw[3583]
+        self.log_resolved = int.from_bytes(b"".join(raw[at:at + 3] for at in (3669, 3765, 3861))[:8], "little")
         if not 1 <= vdev_count <= 16 or not 1 <= leg_count <= 48 or fork_count > 16 or root_count > 1024 or \
            region_count > 12 or self.log_vdev >= vdev_count or self.leg_index >= leg_count:
             raise Refused("counts")
@@ -412,7 +413,8 @@ class Superblock:
            any(v.behind for v in self.vdevs) != bool(self.incompat & 512) or \
            (1 <= self.tunables.get(20, 0) <= 60) != bool(self.incompat & 2048):
             raise Refused("features")
-        if self.log_tail < log.log_blocks or not self.log_tail <= self.log_commit <= self.log_tail + log.window:
+        if self.log_tail < log.log_blocks or \
+           not self.log_tail <= self.log_commit <= self.log_tail + log.window or self.log_resolved > self.log_commit:
             raise Refused("log position")
         if self.redo_state > 3 or self.redo_state and not self.redo_nonce:
             raise Refused("redo_state")
@@ -759,7 +761,7 @@ class Log:
         self.headers_do = self.v.kind == CACHE and not parity
         self.known = 0
         self.end = sb.log_tail
-        self.watermark = sb.log_commit
+        self.watermark, self.resolved = sb.log_commit, sb.log_resolved
         clean = sb.flags & 4
         if sum(leg is not None for leg in self.v.legs) < self.v.needed() and not clean:
             self.state = "unread"
@@ -954,7 +956,7 @@ class Log:
         return [v for v in all_of_it if (v.lsn, v.rec) < limit]
 
     def is_settled(self, v):
-        return v.lsn < self.settled and v.kind != DATA
+        return v.lsn < self.settled and v.kind != DATA or v.lsn < self.resolved and v.kind == INTENT
 
     def is_open(self, lsn):
         """4.10: may intents of the entry at @lsn have been cut short?"""

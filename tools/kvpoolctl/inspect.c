@@ -197,6 +197,7 @@ static void add_superblock(json_object *parent, const struct kvp_sb *sb)
 	json_number(o, "log_tail", sb->log_tail);
 	json_number(o, "log_generations", sb->generation_count);
 	json_number(o, "log_commit", sb->log_commit);
+	json_number(o, "log_resolved", sb->log_resolved);
 	json_number(o, "log_discards", sb->log_discards);
 	json_number(o, "scrub_cursor", sb->scrub.cursor);
 	add_forks(o, sb);

@@ -47,6 +47,29 @@ static int append_parity(struct replay *r, const struct kvp_rec *d, const struct
 	return 0;
 }
 
+/* True if @rec, a resolved intent, goes on where @before ends, in the same entry. */
+static bool goes_on(const struct replay_rec *before, const struct replay_rec *rec)
+{
+	return before->kind == KVP_REC_INTENT && rec->kind == KVP_REC_INTENT &&
+	       before->lsn == rec->lsn && before->index + before->count == rec->index &&
+	       before->block + before->count == rec->block;
+}
+
+/*
+ * Note a discard, or a resolved intent. The log may have very many of those, in long runs: a run is
+ * one record.
+ */
+static int append_discard(struct replay *r, const struct replay_rec *rec)
+{
+	struct replay_rec *last = r->discard_count ? &r->discards[r->discard_count - 1] : NULL;
+
+	if (last && goes_on(last, rec)) {
+		last->count++;
+		return 0;
+	}
+	return append(&r->discards, &r->discard_count, &r->discard_room, rec);
+}
+
 int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
 {
 	struct replay *r = replay;
@@ -68,8 +91,9 @@ int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
 			continue;
 		if (d.kind == KVP_REC_PARITY)
 			ret = append_parity(r, &d, h, rec.payload, rec.row);
-		else if (d.kind == KVP_REC_DISCARD)
-			ret = append(&r->discards, &r->discard_count, &r->discard_room, &rec);
+		else if (d.kind == KVP_REC_DISCARD ||
+			 (d.kind == KVP_REC_INTENT && replay_settled(r, &rec)))
+			ret = append_discard(r, &rec);
 		else
 			ret = append(&r->recs, &r->count, &r->room, &rec);
 	}

@@ -34,7 +34,8 @@ struct replay {
 	const struct kvp_geometry *g;	/* of the vdev with the log: set by the caller */
 	struct replay_rec *recs;	/* by block, newest first */
 	size_t count, room, at;
-	struct replay_rec *discards;	/* by block */
+	/* by block: discards, and intents that are resolved, those of a run as one */
+	struct replay_rec *discards;
 	size_t discard_count, discard_room, discard_at;
 	u64 *reach;	/* for each discard: where the last one ends, of it and all before it */
 	struct replay_parity *parity;	/* by vdev and row, newest first */
@@ -42,16 +43,21 @@ struct replay {
 	/* discards that cover the block asked for, the newest on top */
 	struct replay_rec **heap;
 	size_t heap_count;
-	u64 settled;	/* if the log has older generations: lsn where the newest one begins */
+	/* if the log has older generations: lsn where the newest one begins; set by the caller */
+	u64 settled;
+	u64 resolved;	/* the superblock's log_resolved; set by the caller */
 };
 
 /**
- * replay_settled() - is @rec an intent or a discard that a recovery has resolved?
+ * replay_settled() - is @rec resolved: an intent, by a checkpoint, or an intent or a discard, by a
+ * recovery?
  *
  * Such a record means: the table has the version, and older records do not count.
  */
 static inline bool replay_settled(const struct replay *r, const struct replay_rec *rec)
 {
+	if (rec->kind == KVP_REC_INTENT && rec->lsn < r->resolved)
+		return true;
 	return rec->lsn < r->settled && rec->kind != KVP_REC_DATA;
 }
 

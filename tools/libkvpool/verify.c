@@ -409,6 +409,7 @@ static int read_all_of_log(struct checker *c)
 	}
 	if (sb->generation_count)
 		c->replay.settled = sb->generations[sb->generation_count - 1].next_lsn;
+	c->replay.resolved = sb->log_resolved;
 	ret = log_walk(c->log, &c->v->log, replay_add, &c->replay);
 	c->log_end = (struct log_at){ c->v->log.head, 0 };
 	return ret ?: log_chain(c->log, &c->v->log, &complete, &c->log_end, replay_add, &c->replay);
