@@ -157,14 +157,20 @@ static void kick(struct kvp_leg_queue *q)
 		queue_work(q->all->wq, &q->soon);
 }
 
-/*
- * True if the device has room for another request of the workers. Until then more bios can still
- * join the next request. If the request were made earlier, it would only wait, and so would the one
- * after it.
- */
-static bool has_room(const struct kvp_leg_queue *q, const struct bio *bio)
+/* The number of requests of the workers that the device takes. */
+static unsigned long most_sent(const struct bio *bio)
 {
-	return atomic_read(&q->sent) < (int)bdev_get_queue(bio->bi_bdev)->nr_requests;
+	return bdev_get_queue(bio->bi_bdev)->nr_requests;
+}
+
+/*
+ * True if the device, which takes @most, has room for another request of the workers. Until then
+ * more bios can still join the next request. If the request were made earlier, it would only wait,
+ * and so would the one after it.
+ */
+static bool has_room(const struct kvp_leg_queue *q, unsigned long most)
+{
+	return atomic_read(&q->sent) < (int)most;
 }
 
 /* --- neighbours as one request --------------------------------------------------------- */
@@ -361,15 +367,16 @@ static struct bio_list *next_list(struct kvp_leg_queue *q)
 }
 
 /*
- * Take a run to send now. Returns false if there is none. *@first is then the first bio of a run
- * that waits for room in the device, or NULL.
+ * Take a run to send now. Returns false if there is none. *@most is then the number of requests
+ * that the device takes, if a run waits for room in it, or 0. The caller must not touch the bios of
+ * a run that waits: the other worker may have sent them by now, or kvp_io_drop() has ended them.
  */
-static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **first)
+static bool take_run(struct kvp_leg_queue *q, struct run *run, unsigned long *most)
 {
 	struct bio_list *from;
 	unsigned long flags;
 
-	*first = NULL;
+	*most = 0;
 	bio_list_init(&run->bios);
 	run->bytes = 0;
 	run->vecs = 0;
@@ -380,8 +387,8 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
 		(from != &q->alone && goes_on(q, run, bio_list_peek(from)))))
 		add_to_run(q, run, bio_list_pop(from));
 	/* A run that cannot grow any more may wait for the device. */
-	if (bio_list_empty(from) && may_grow(run) && !has_room(q, run->bios.head)) {
-		*first = run->bios.head;
+	if (bio_list_empty(from) && may_grow(run) && !has_room(q, most_sent(run->bios.head))) {
+		*most = most_sent(run->bios.head);
 		bio_list_merge(from, &run->bios);
 		bio_list_init(&run->bios);
 	} else if (from != &q->alone && !bio_list_empty(&run->bios)) {
@@ -397,13 +404,13 @@ static bool take_run(struct kvp_leg_queue *q, struct run *run, struct bio **firs
  */
 static bool next_run(struct kvp_leg_queue *q, struct run *run)
 {
-	struct bio *first;
+	unsigned long most;
 
 	do {
-		if (take_run(q, run, &first))
+		if (take_run(q, run, &most))
 			return true;
 		smp_mb();	/* pairs with the ordered decrement in joined_done() */
-	} while (first && has_room(q, first));
+	} while (most && has_room(q, most));
 	return false;
 }
 

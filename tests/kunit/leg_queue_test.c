@@ -317,6 +317,31 @@ static void what_waits_alone_is_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->part[2].ends, 1);
 }
 
+/* A worker has put them back. They end, and are freed, before it looks for room once more. */
+static void what_was_put_back_is_not_touched(struct kunit *test)
+{
+	struct rig *r = test->priv;
+	struct kvp_leg *leg = leg_of(r);
+	unsigned long most;
+	struct run run;
+
+	WRITE_ONCE(r->queue[0].nr_requests, 1);
+	send_part(test, 0, 100);
+	settle(r);
+	send_part(test, 1, 200);
+	settle(r);
+	KUNIT_EXPECT_FALSE(test, take_run(leg->queue, &run, &most));
+	KUNIT_EXPECT_EQ(test, most, 1ul);
+	kvp_io_drop(leg);
+	expect_ended(test, 1, BLK_STS_TIMEOUT);
+	bio_put(r->part[1].bio);
+	r->part[1].bio = NULL;
+	KUNIT_EXPECT_FALSE(test, has_room(leg->queue, most));
+	answer(r, request(test), BLK_STS_OK);
+	expect_ended(test, 0, BLK_STS_OK);
+	KUNIT_EXPECT_TRUE(test, has_room(leg->queue, most));
+}
+
 /* It comes when those that waited have been dropped. */
 static void a_late_one_is_dropped_as_well(struct kunit *test)
 {
@@ -362,6 +387,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(of_a_leg_that_keeps_the_log_they_go_on),
 	KUNIT_CASE(another_device_in_its_place),
 	KUNIT_CASE(what_waits_alone_is_dropped),
+	KUNIT_CASE(what_was_put_back_is_not_touched),
 	KUNIT_CASE(a_late_one_is_dropped_as_well),
 	KUNIT_CASE(the_last_part_may_end_the_pool),
 	KUNIT_CASE(so_may_it_when_the_leg_left),
