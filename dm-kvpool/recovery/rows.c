@@ -274,6 +274,24 @@ static const struct kvp_logged_parity *logged_parity(struct kvp_recovery *rec,
 }
 
 /*
+ * True if the write of @v, an intent, was cut short, and the newest data below it has the same sum:
+ * as has_twin() of intents.c.
+ */
+static bool has_twin(struct kvp_recovery *rec, const struct kvp_recovery_row *r, u32 piece,
+		     const struct kvp_past_version *v)
+{
+	struct kvp_log_at limit;
+	u32 crc = v->crc;
+
+	do {
+		if (!kvp_recovery_open(rec, v->at.lsn))
+			return false;
+		limit = v->at;
+	} while ((v = version_before(rec, r, piece, limit)) && v->kind == KVP_REC_INTENT);
+	return v && v->kind == KVP_REC_DATA && v->crc == crc;
+}
+
+/*
  * As version_before(), but skip intents that were cut short, if home does not have their versions.
  */
 static const struct kvp_past_version *found_before(struct kvp_recovery *rec,
@@ -283,7 +301,8 @@ static const struct kvp_past_version *found_before(struct kvp_recovery *rec,
 	const struct kvp_past_version *v;
 
 	while ((v = version_before(rec, r, piece, limit)) && v->kind == KVP_REC_INTENT &&
-	       kvp_recovery_open(rec, v->at.lsn) && !home_is(rec, r, piece, v->crc))
+	       kvp_recovery_open(rec, v->at.lsn) &&
+	       (has_twin(rec, r, piece, v) || !home_is(rec, r, piece, v->crc)))
 		limit = v->at;
 	return v;
 }
@@ -556,6 +575,9 @@ static int resolve_piece(struct kvp_recovery *rec, struct kvp_recovery_row *r, u
 		ret = resolve_home(rec, r, i, found ? &v : NULL);
 		open = found && kvp_recovery_open(rec, v.at.lsn);
 		r->in_flight |= open;
+		/* Its sum says nothing, so the data below it counts. */
+		if (!ret && open && has_twin(rec, r, i, &v))
+			p->kind = PIECE_LOST;
 		if (ret || p->kind != PIECE_LOST || !open)
 			break;
 		found = version_before(rec, r, i, v.at);

@@ -963,6 +963,14 @@ class Log:
         return self.last is not None and (lsn >= self.last.lsn or lsn in self.last.open)
 
 
+    def has_twin(self, version, older):
+        """4.10: does data below an open intent have its sum? @older: newest first."""
+        if version.kind != INTENT or not self.is_open(version.lsn):
+            return False
+        below = next((v for v in older if not (v.kind == INTENT and self.is_open(v.lsn))), None)
+        return below is not None and below.kind == DATA and below.crc == version.crc
+
+
 # --- what the pool holds: 4.10 -------------------------------------------------------------------
 
 class Pool:
@@ -1016,7 +1024,8 @@ class Pool:
                 return "torn", homes[0]
             return "unrepaired", None
 
-        for version in self.log.history(block):
+        history = self.log.history(block)
+        for i, version in enumerate(history):
             if self.log.is_settled(version):
                 break
             if version.kind == DISCARD:
@@ -1027,6 +1036,8 @@ class Pool:
                 data = home(version.crc)
                 return ("valid", data) if data is not None else ("unrepaired", None)
             newest = version.lsn if newest is None else newest
+            if self.log.has_twin(version, history[i + 1:]):
+                continue
             data = home(version.crc)
             if data is not None:
                 return "valid", data
@@ -1141,8 +1152,12 @@ class Row:
         return self.log.history(self.blocks[piece], limit) if self.blocks[piece] is not None else []
 
     def passed_over(self, piece, version):
-        """True for an open intent that home has not got."""
-        return version.kind == INTENT and self.log.is_open(version.lsn) and not self.home_is(piece, version.crc)
+        """True for an open intent that home has not got, or may not have."""
+        return version.kind == INTENT and self.log.is_open(version.lsn) and \
+            (self.has_twin(piece, version) or not self.home_is(piece, version.crc))
+
+    def has_twin(self, piece, version):
+        return self.log.has_twin(version, self.history(piece, (version.lsn, version.rec)))
 
     def counted(self, piece, limit, by_found):
         """The contents of a piece that the parity counts; None: unknown."""
@@ -1221,7 +1236,7 @@ class Row:
             if version and version.kind == DATA:
                 return "in_log", version.data
             found = self.at_home(piece, version)
-            if found:
+            if found and not (version and self.has_twin(piece, version)):
                 return found
             is_open = version is not None and self.log.is_open(version.lsn)
             self.in_flight |= is_open

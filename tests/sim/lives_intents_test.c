@@ -185,6 +185,137 @@ static bool mixture_is_not_accepted_beside_a_silent_leg(struct script *s)
 	return true;
 }
 
+/* --- contents that differ, and have one sum --------------------------------------------------- */
+
+static u8 triplets[3][KVP_BLOCK_SIZE];
+
+/* A difference without a sum has none at another place either. */
+static void make_triplets(void)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_BLOCK_SIZE; i++)
+		triplets[0][i] = (u8)(i * 7 + 1);
+	same_sum(triplets[0], triplets[1]);
+	memcpy(triplets[2], triplets[0], KVP_BLOCK_SIZE);
+	for (i = 8; i < KVP_BLOCK_SIZE; i++)
+		triplets[2][i - 8] ^= triplets[0][i] ^ triplets[1][i];
+}
+
+static bool have_one_sum(const struct host *h)
+{
+	u32 seed = h->pool->seed, sum = kvp_block_sum(seed, 70, triplets[0]);
+
+	return sum == kvp_block_sum(seed, 70, triplets[1]) &&
+	       sum == kvp_block_sum(seed, 70, triplets[2]) &&
+	       memcmp(triplets[0], triplets[2], KVP_BLOCK_SIZE);
+}
+
+/* The third of them, amid blocks of which none gets home. */
+static void write_third_by_intent(struct script *s)
+{
+	u64 before = s->host.pool->log->intent_blocks;
+
+	host_write(&s->host, 64, 40, false);
+	host_write_special(&s->host, 70, triplets[2]);
+	host_sleep(1500);
+	if (s->host.pool->log->intent_blocks != before + 40 || !have_one_sum(&s->host))
+		sim_fail("no intent, or not one sum: the case was not set up");
+}
+
+/*
+ * Home has the first, durably. The second is durable in the log. The third is under an intent that
+ * is open, and never gets home.
+ */
+static void live_open_intent_over_data_of_its_sum(struct script *s)
+{
+	struct host *h = &s->host;
+
+	make_triplets();
+	host_write_special(h, 70, triplets[0]);
+	host_flush(h);
+	host_checkpoint(h);
+	hold_homes(s, 64, 40);
+	host_write_special(h, 70, triplets[1]);
+	host_flush(h);
+	write_third_by_intent(s);
+}
+
+/* The sum at home does not show that the direct write got there: the log has a newer version. */
+static bool intent_is_not_at_home_by_its_sum_alone(struct script *s)
+{
+	return run_life(s, live_open_intent_over_data_of_its_sum) && all_there(s, 0);
+}
+
+#define ROWS	32u	/* the first row of block 64 */
+
+static void live_first_of_one_sum(struct script *s)
+{
+	make_triplets();
+	host_write(&s->host, 64, 40, false);
+	host_write_special(&s->host, 70, triplets[0]);
+	host_flush(&s->host);
+	host_checkpoint(&s->host);
+}
+
+/* No checkpoint ends: no page of the table is written. */
+static void hold_table(struct script *s)
+{
+	u64 end = disks.table_start < disks.log_start ? disks.log_start : disks.data_start;
+	u32 i;
+
+	for (i = 0; i < s->legs; i++)
+		disks_stall(i, disks.table_start, end - 1);
+}
+
+/* Beside a parity1 the second must be home before there is an intent. The log has it still. */
+static void live_second_and_third_of_one_sum(struct script *s)
+{
+	struct host *h = &s->host;
+	kvp_lsn_t tail = h->pool->log->tail;
+	u32 ms;
+
+	host_read_check(h, 70);		/* its leaf is in memory */
+	hold_table(s);
+	host_write_special(h, 70, triplets[1]);
+	host_flush(h);
+	for (ms = 0; kvp_wbuf_any(h->pool->wbuf, 70, 1); ms += 5) {
+		if (ms > 10000)
+			sim_fail("block 70 does not go home");
+		host_sleep(5);
+	}
+	hold_homes(s, ROWS, 20);
+	write_third_by_intent(s);
+	if (h->pool->log->tail != tail)
+		sim_fail("there was a checkpoint: the case was not set up");
+}
+
+/* The rows are as they were: nothing has flushed what was written to them. */
+static void drop_unflushed_rows(struct script *s)
+{
+	u8 data[KVP_BLOCK_SIZE];
+	u64 block;
+	u32 leg;
+
+	for (leg = 0; leg < s->legs; leg++)
+		for (block = own.base->data_start + ROWS;
+		     block < own.base->data_start + ROWS + 20; block++) {
+			image_read(&own.old[leg], block, data);
+			image_write_data(&s->img[leg], block, data);
+		}
+}
+
+static bool intent_is_not_in_its_row_by_its_sum_alone(struct script *s)
+{
+	if (!run_life(s, live_first_of_one_sum))
+		return false;
+	remember(s, s->img);
+	if (!run_life(s, live_second_and_third_of_one_sum))
+		return false;
+	drop_unflushed_rows(s);
+	return all_there_together(s) && all_there(s, 0);
+}
+
 /* --- the cases -------------------------------------------------------------------------------- */
 
 void run_lives_intents(void)
@@ -198,4 +329,7 @@ void run_lives_intents(void)
 	ON_LEGS(older_version_that_cannot_be_read_again_is_not_lost, 1);
 	ON_LEGS(older_version_that_cannot_be_read_again_is_not_lost, 2);
 	ON_LEGS(mixture_is_not_accepted_beside_a_silent_leg, 2);
+	ON_LEGS(intent_is_not_at_home_by_its_sum_alone, 1);
+	ON_LEGS(intent_is_not_at_home_by_its_sum_alone, 2);
+	ON_PARITY(intent_is_not_in_its_row_by_its_sum_alone);
 }

@@ -203,6 +203,22 @@ static enum verify_state torn_or_lost(struct checker *c, u64 block,
 }
 
 /*
+ * True if the write of record @i, an intent, was cut short, and the newest data below it has the
+ * same sum. Then the sum does not show what home has, and that data counts.
+ */
+static bool has_twin(const struct checker *c, const struct replay_rec *recs, size_t i, size_t n,
+		     const struct replay_rec *discard)
+{
+	u32 crc = recs[i].crc;
+	size_t first = i;
+
+	while (i < n && recs[i].kind == KVP_REC_INTENT && verify_open(c, recs[i].lsn))
+		i++;
+	return i > first && i < n && recs[i].kind == KVP_REC_DATA && recs[i].crc == crc &&
+	       !newest_first(discard, &recs[i]);
+}
+
+/*
  * Finds the newest version that holds, in a recovery's order. A closed intent was durable at home:
  * if its version is not there now, no older version counts.
  */
@@ -217,6 +233,8 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 			break;
 		if (recs[i].kind == KVP_REC_DATA)
 			return in_log(c, block, &recs[i]);
+		if (has_twin(c, recs, i, n, discard))
+			continue;
 		if (legs_with(c, block, recs[i].crc))
 			return VERIFY_OK;
 		if (!verify_open(c, recs[i].lsn))

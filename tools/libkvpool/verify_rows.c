@@ -185,13 +185,28 @@ static const struct replay_parity *logged_parity(const struct checker *c, const 
 
 /* --- contents --------------------------------------------------------------------------- */
 
+/* True if the write of @v, an intent, was cut short, and the newest data below it has its sum. */
+static bool has_twin(const struct checker *c, const struct row *r, u32 piece,
+		     const struct version *v)
+{
+	struct version older = *v;
+
+	do {
+		if (!verify_open(c, older.at.lsn))
+			return false;
+		if (!version_before(c, r, piece, older.at, &older))
+			return false;
+	} while (older.kind == KVP_REC_INTENT);
+	return older.kind == KVP_REC_DATA && older.crc == v->crc;
+}
+
 /* The same, but pass over intents that were cut short, if home does not have their versions. */
 static bool found_before(const struct checker *c, const struct row *r, u32 piece,
 			 struct log_at limit, struct version *v)
 {
 	while (version_before(c, r, piece, limit, v)) {
 		if (v->kind != KVP_REC_INTENT || !verify_open(c, v->at.lsn) ||
-		    home_is(c, r, piece, v->crc))
+		    (!has_twin(c, r, piece, v) && home_is(c, r, piece, v->crc)))
 			return true;
 		limit = v->at;
 	}
@@ -376,6 +391,9 @@ static void resolve_piece(struct checker *c, struct row *r, u32 i)
 		resolve_home(c, r, i, found ? &v : NULL);
 		open = found && verify_open(c, v.at.lsn);
 		r->in_flight |= open;
+		/* Its sum says nothing, so the data below it counts. */
+		if (open && has_twin(c, r, i, &v))
+			p->kind = PIECE_LOST;
 		if (p->kind != PIECE_LOST || !open)
 			break;
 		found = version_before(c, r, i, v.at, &v);
