@@ -316,6 +316,7 @@ struct kvp_log {
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */
 	struct kvp_reload *reload;		/* of a pool with a cache (spill.h); by destage */
 	struct kvp_log_rows *rows;		/* NULL if there is no cache of kind parity1 */
+	atomic_t readers_pages;		/* with contents of spilled versions (spilled.c) */
 	struct kvp_direct directs[KVP_MAX_OPEN_INTENTS];
 	struct kvp_direct_worker workers[KVP_DIRECT_WORKERS];
 

@@ -26,6 +26,9 @@
 
 #include "format/format.h"
 
+/* Pages that all readers of spilled versions may have together: 8 MiB. */
+#define KVP_READERS_PAGES	2048
+
 struct kvp_log;
 struct kvp_log_memory;
 struct kvp_reload;
@@ -115,7 +118,7 @@ struct kvp_spilled_read *kvp_log_of_cache_read(struct kvp_log *log, kvp_block_t 
 /**
  * kvp_spilled_page() - the contents of @block's version, if that is still the newest one
  *
- * Ask for blocks in order. NULL: it was not read, it has changed meanwhile, or its contents do not
+ * Asking in order is fast. NULL: it was not read, it has changed meanwhile, or its contents do not
  * have its sum. The page stays until kvp_spilled_free(). Context: process.
  */
 struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block);

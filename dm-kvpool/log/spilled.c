@@ -19,7 +19,8 @@
 #include "log/spill.h"
 #include "ram/wbuf.h"
 
-#define BLOCKS	64u	/* versions at a time */
+#define BLOCKS	256u	/* versions at a time: all of a read of 1 MiB */
+#define RUNS	16u	/* requests in one piece of memory */
 #define EASY	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)	/* readers can do without memory */
 
 /* A version, and the request that reads its contents. */
@@ -40,11 +41,11 @@ struct run {
  * @v: the vdev that had the log before the first version was found
  * @nr: number of versions, which are in order of their blocks
  * @max: number of versions that there is memory for
- * @next: the first version that the caller has not asked for; it asks in order
+ * @next: the first version that the caller has not asked for, while it asks in order
  * @nr_runs: number of requests
  * @found: the versions
  * @pages: pages with their contents
- * @runs: the requests
+ * @runs: the requests, in pieces of memory that come as they are needed
  */
 struct kvp_spilled_read {
 	struct kvp_log *log;
@@ -52,8 +53,13 @@ struct kvp_spilled_read {
 	u32 nr, max, next, nr_runs;
 	struct found *found;
 	struct page **pages;
-	struct run *runs;
+	struct run *runs[BLOCKS / RUNS];
 };
+
+static struct run *run_of(const struct kvp_spilled_read *r, u32 request)
+{
+	return &r->runs[request / RUNS][request % RUNS];
+}
 
 /* True if the newest version of @block is spilled; then *@p receives its place and sum. */
 static bool find(struct kvp_log *log, kvp_block_t block, struct kvp_spilled *p)
@@ -77,6 +83,12 @@ static bool is_still_there(const struct kvp_spilled_read *r, const struct kvp_sp
 	       READ_ONCE(r->log->vdevs->log_vdev) == r->v;
 }
 
+static void free_page_of(struct kvp_log *log, struct page *page)
+{
+	__free_page(page);
+	atomic_dec(&log->readers_pages);
+}
+
 void kvp_spilled_free(struct kvp_spilled_read *r)
 {
 	u32 i;
@@ -84,10 +96,11 @@ void kvp_spilled_free(struct kvp_spilled_read *r)
 	if (!r)
 		return;
 	for (i = 0; i < r->nr; i++)
-		__free_page(r->pages[i]);
+		free_page_of(r->log, r->pages[i]);
 	kfree(r->found);
 	kfree(r->pages);
-	kfree(r->runs);
+	for (i = 0; i < ARRAY_SIZE(r->runs); i++)
+		kfree(r->runs[i]);
 	kfree(r);
 }
 
@@ -101,25 +114,51 @@ static struct kvp_spilled_read *alloc_read(struct kvp_log *log, u32 max)
 	r->max = max;
 	r->found = kcalloc(max, sizeof(*r->found), EASY);
 	r->pages = kcalloc(max, sizeof(*r->pages), EASY);
-	r->runs = kcalloc(max, sizeof(*r->runs), EASY);
-	if (r->found && r->pages && r->runs)
+	if (r->found && r->pages)
 		return r;
 	kvp_spilled_free(r);
 	return NULL;
 }
 
-/* Add a version to those that are read. Returns false if there is no page. */
+/* NULL without memory, or if readers have enough. */
+static struct page *new_page(struct kvp_log *log)
+{
+	struct page *page = NULL;
+
+	if (atomic_inc_return(&log->readers_pages) <= KVP_READERS_PAGES)
+		page = alloc_page(EASY);
+	if (!page)
+		atomic_dec(&log->readers_pages);
+	return page;
+}
+
+/* NULL without memory. */
+static struct run *new_run(struct kvp_spilled_read *r)
+{
+	struct run **piece = &r->runs[r->nr_runs / RUNS];
+
+	if (!*piece)
+		*piece = kcalloc(RUNS, sizeof(**piece), EASY);
+	return *piece ? run_of(r, r->nr_runs++) : NULL;
+}
+
+/* Add a version to those that are read. Returns false without memory. */
 static bool add(struct kvp_spilled_read *r, const struct kvp_spilled *p)
 {
 	struct kvp_place at = kvp_log_place(r->v->g, p->lsn, 0);
-	struct run *run = r->nr_runs ? &r->runs[r->nr_runs - 1] : NULL;
-	struct page *page = alloc_page(EASY);
+	struct run *run = r->nr_runs ? run_of(r, r->nr_runs - 1) : NULL;
+	bool joins = run && at.leg == run->at.leg &&
+		     at.block == kvp_lblock_add(run->io.block, run->io.nr);
+	struct page *page = new_page(r->log);
 
 	if (!page)
 		return false;
-	if (!run || at.leg != run->at.leg ||
-	    at.block != kvp_lblock_add(run->io.block, run->io.nr)) {
-		run = &r->runs[r->nr_runs++];
+	run = joins ? run : new_run(r);
+	if (!run) {
+		free_page_of(r->log, page);
+		return false;
+	}
+	if (!joins) {
 		run->at = at;
 		run->io.op = KVP_IO_READ;
 		run->io.block = at.block;
@@ -138,7 +177,7 @@ static void read_all(struct kvp_spilled_read *r)
 
 	kvp_io_group_init(&group);
 	for (i = 0; i < r->nr_runs; i++) {
-		struct run *run = &r->runs[i];
+		struct run *run = run_of(r, i);
 
 		run->io.leg = kvp_leg_choose_log(r->v, run->at, run->io.nr);
 		run->io.chosen = run->io.leg;
@@ -184,13 +223,15 @@ struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block)
 	const struct found *f;
 	struct page *page;
 
+	if (r && r->next && !kvp_block_before(r->found[r->next - 1].of.block, block))
+		r->next = 0;
 	while (r && r->next < r->nr && kvp_block_before(r->found[r->next].of.block, block))
 		r->next++;
 	if (!r || r->next == r->nr || r->found[r->next].of.block != block)
 		return NULL;
 	f = &r->found[r->next];
 	page = r->pages[r->next];
-	io = &r->runs[f->request].io;
+	io = &run_of(r, f->request)->io;
 	if (!io->leg || io->error || !is_still_there(r, &f->of) ||
 	    kvp_block_sum(r->log->seed, block, page_address(page)) != f->of.crc)
 		return NULL;

@@ -24,7 +24,7 @@
  * 3. cut_for_ssd() cuts the rest so that the SSD cache has all of it, or nothing.
  * 4. remap_home() answers unwritten blocks with zeros, or points the bio at an SSD or a leg. A read
  *    of several legs goes through long_read.c. If the leaf is not in memory, a worker loads it
- *    first (read_home_work()).
+ *    first (read_home_work()). Spilled blocks of a mixed read are read beside it (read_beside()).
  * 5. kvp_requests_end_io() compares what came with the table as it is now (came_well()).
  * 6. What does not fit is read by read_anew(), block by block, under its range lock; that heals.
  *    After an error of a leg, piece by piece first (home/pieces.h).
@@ -696,17 +696,23 @@ struct spilled {
 static bool read_spilled(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
 			 kvp_block_t block, struct spilled *s)
 {
-	struct page *page;
+	struct page *page = kvp_spilled_page(data_of(bio)->beside, block);
 
-	if (!kvp_block_before(block, s->end)) {
+	if (!page && !kvp_block_before(block, s->end)) {
 		kvp_spilled_free(s->r);
 		s->r = kvp_spilled_read(pool->log, block, iter->bi_size >> KVP_BLOCK_SHIFT,
 					&s->end);
 	}
-	page = kvp_spilled_page(s->r, block);
+	page = page ?: kvp_spilled_page(s->r, block);
 	if (page)
 		copy_to_bio(bio, iter, page_address(page));
 	return page;
+}
+
+static void free_beside(struct kvp_bio *k)
+{
+	kvp_spilled_free(k->beside);
+	k->beside = NULL;
 }
 
 /*
@@ -746,6 +752,7 @@ static bool read_anew(struct kvp_requests *r, struct bio *bio)
 	}
 	mempool_free(page, &r->pages);
 	kvp_spilled_free(spilled.r);
+	free_beside(k);
 	if (iter.bi_size) {
 		hold_read(r, bio);
 		return false;
@@ -775,17 +782,21 @@ static void read_anew_work(struct work_struct *work)
 	this_cpu_add(pool->stats->ssd_mistrusted, count);
 }
 
+/*
+ * A poller cannot drive a worker. Device-mapper completes the bio when the worker has ended it.
+ */
+static void leave_poller(struct bio *bio)
+{
+	bio_clear_polled(bio);
+	bio->bi_opf &= ~REQ_NOWAIT;
+}
+
 static void defer_read(struct kvp_requests *r, struct bio *bio, work_func_t how)
 {
 	struct kvp_bio *k = data_of(bio);
 
 	k->requests = r;
-	/*
-	 * A poller cannot drive a worker. Device-mapper completes the bio when the worker has ended
-	 * it.
-	 */
-	bio_clear_polled(bio);
-	bio->bi_opf &= ~REQ_NOWAIT;
+	leave_poller(bio);
 	INIT_WORK(&k->work, how);
 	queue_work(r->wq, &k->work);
 }
@@ -820,6 +831,7 @@ static void read_work(struct work_struct *work)
 }
 
 static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good);
+static void home_has_come(struct kvp_requests *r, struct bio *bio, bool good);
 
 /*
  * The ways to read blocks. If any block is valid, all of them are read. kvp_requests_end_io() then
@@ -889,6 +901,21 @@ static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
 	return false;
 }
 
+static void beside_work(struct work_struct *work);
+
+/*
+ * Read, step 4, of a mixed read: a worker reads spilled blocks while home is read. Call it before
+ * anything is sent.
+ */
+static void read_beside(struct kvp_requests *r, struct kvp_bio *k)
+{
+	if (!kvp_wbuf_nr_spilled(r->pool->wbuf))
+		return;
+	atomic_set(&k->sides, 2);
+	INIT_WORK(&k->work, beside_work);
+	queue_work(r->wq, &k->work);
+}
+
 /*
  * Read, step 4. Point the bio at a leg, or read it from several. Takes over the leaf's reference.
  * False: there is nothing to submit any more.
@@ -908,16 +935,23 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		k->requests = r;
 		k->leaf = leaf;
 		k->missed_ssd = false;
+		atomic_set(&k->sides, 1);
 		if (point_at_ssd(pool, bio))
 			return true;
 		k->missed_ssd = kvp_scache_asked(pool->scache, count);
 		if (k->missed_ssd)
 			this_cpu_add(pool->stats->ssd_misses, count);
 		this_cpu_add(pool->stats->home_read_blocks, count);
+		if (k->mixed)
+			read_beside(r, k);
 		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
 			return true;
 		if (kvp_block_leg(pool, block) && kvp_long_read(r, bio, leaf, long_read_done))
 			return false;
+		if (k->mixed) {
+			home_has_come(r, bio, false);
+			return false;
+		}
 		k->leaf = NULL;
 	}
 	kvp_table_put(leaf);
@@ -1212,6 +1246,27 @@ static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_ite
 	return good;
 }
 
+/*
+ * Copy a block to @iter, if it is in the buffer or spilled, and move @iter behind it. False if it
+ * is spilled and did not come: it was spilled, renewed, or written again since the read began.
+ */
+static bool copy_newer(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
+		       kvp_block_t block, bool *copied)
+{
+	enum buffered had = copy_buffered(pool, bio, iter, block);
+	struct page *page = NULL;
+
+	if (had == BUFFER_HAD)
+		this_cpu_inc(pool->stats->buffer_read_blocks);
+	if (had == BUFFER_HAS_NO_PAGE) {
+		page = kvp_spilled_page(data_of(bio)->beside, block);
+		if (page)
+			copy_to_bio(bio, iter, page_address(page));
+	}
+	*copied = had == BUFFER_HAD || page;
+	return *copied || had == BUFFER_LACKS;
+}
+
 /* Verify against the table as it is now; unwritten blocks among written ones become zeros. */
 static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpage *leaf)
 {
@@ -1219,17 +1274,13 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 	kvp_block_t block = kvp_bio_block(iter);
 
 	for (; iter.bi_size; block = kvp_block_add(block, 1)) {
-		enum buffered had = BUFFER_LACKS;
+		bool copied = false;
 		u64 entry;
 
-		if (data_of(bio)->mixed)
-			had = copy_buffered(pool, bio, &iter, block);
-		if (had == BUFFER_HAD) {
-			this_cpu_inc(pool->stats->buffer_read_blocks);
-			continue;
-		}
-		if (had == BUFFER_HAS_NO_PAGE)
+		if (data_of(bio)->mixed && !copy_newer(pool, bio, &iter, block, &copied))
 			return false;
+		if (copied)
+			continue;
 		entry = kvp_table_entry(leaf, block);
 		switch (kvp_entry_state(entry)) {
 		case KVP_ENTRY_UNWRITTEN:
@@ -1257,11 +1308,14 @@ static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
 	struct kvp_tpage *leaf = k->leaf;
 
 	k->came = good;
-	good = good && !k->lacks && verify(r->pool, bio, leaf);
+	/* If something is read anyway, read_anew() verifies the rest. It would be summed twice. */
+	good = good && !k->lacks && !k->lacks_spilled && verify(r->pool, bio, leaf);
 	kvp_table_put(leaf);
 	k->leaf = NULL;
-	if (good)
+	if (good) {
+		free_beside(k);
 		return true;
+	}
 	this_cpu_inc(r->pool->stats->read_retries);
 	defer_read(r, bio, read_anew_work);
 	return false;
@@ -1286,10 +1340,7 @@ static void rebuild_work(struct work_struct *work)
 	end_bio(bio_of(k), BLK_STS_OK);
 }
 
-/*
- * All has come from home, good or not. A worker goes on, since an interrupt must not take the
- * buffer's locks.
- */
+/* All of a mixed read has come, good or not. */
 static void mixed_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
@@ -1298,15 +1349,46 @@ static void mixed_work(struct work_struct *work)
 		end_bio(bio_of(k), BLK_STS_OK);
 }
 
+/*
+ * Home has answered, or the SSDs beside it. When both have, a worker goes on: an interrupt must not
+ * take the buffer's locks. Only now is the buffer asked which version of a block counts, and then
+ * the table. Both may have changed while the two were read.
+ */
+static void end_side(struct kvp_requests *r, struct kvp_bio *k)
+{
+	if (atomic_dec_and_test(&k->sides))
+		defer_read(r, bio_of(k), k->rebuild ? rebuild_work : mixed_work);
+}
+
+static void beside_work(struct work_struct *work)
+{
+	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	struct kvp_requests *r = k->requests;
+	u32 count = k->iter.bi_size >> KVP_BLOCK_SHIFT;
+	kvp_block_t first = kvp_bio_block(k->iter), end;
+
+	k->beside = kvp_spilled_read(r->pool->log, first, count, &end);
+	k->lacks_spilled = kvp_block_before(end, kvp_block_add(first, count));
+	end_side(r, k);
+}
+
+/* Of a mixed read: all has come from home, if @good. */
+static void home_has_come(struct kvp_requests *r, struct bio *bio, bool good)
+{
+	data_of(bio)->came = good;
+	leave_poller(bio);
+	end_side(r, data_of(bio));
+}
+
 static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 {
 	struct kvp_bio *k = data_of(bio);
 
 	k->came = good;
-	if (k->rebuild)
+	if (k->mixed)
+		home_has_come(r, bio, good);
+	else if (k->rebuild)
 		defer_read(r, bio, rebuild_work);
-	else if (k->mixed)
-		defer_read(r, bio, mixed_work);
 	else if (came_well(r, bio, good))
 		end_bio(bio, BLK_STS_OK);
 }
@@ -1340,8 +1422,11 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 		kvp_leg_gives(k->leg);
 	}
 	kvp_leg_unchoose(k->leg);
-	/* The leg has no request free, which is not an error of the leg. */
-	if (again && kvp_requests_nowait(bio)) {
+	/*
+	 * The leg has no request free, which is not an error of the leg. A mixed read goes on: a
+	 * worker may be reading for it.
+	 */
+	if (again && !k->mixed && kvp_requests_nowait(bio)) {
 		uncount_read(r->pool, k);
 		kvp_table_put(k->leaf);
 		k->leaf = NULL;
@@ -1359,8 +1444,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 	*error = BLK_STS_OK;
 	bio->bi_status = BLK_STS_OK;
 	if (k->mixed) {
-		k->came = good;
-		defer_read(r, bio, mixed_work);
+		home_has_come(r, bio, good);
 		return DM_ENDIO_INCOMPLETE;
 	}
 	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
@@ -1374,6 +1458,8 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 	data_of(bio)->leg = NULL;
 	data_of(bio)->rebuild = NULL;
 	data_of(bio)->lacks = NULL;
+	data_of(bio)->beside = NULL;
+	data_of(bio)->lacks_spilled = false;
 	data_of(bio)->passes = false;
 	data_of(bio)->came = false;
 	data_of(bio)->mixed = false;

@@ -74,6 +74,7 @@ struct kvp_requests {
 
 struct dm_target;
 struct kvp_row_pages;
+struct kvp_spilled_read;
 
 /* Per-bio data; kept small. */
 struct kvp_bio {
@@ -85,6 +86,9 @@ struct kvp_bio {
 	struct bvec_iter iter;		/* as it arrived; reads only */
 	/* Some of its blocks were buffered, and all are read from home. */
 	bool mixed;
+	struct kvp_spilled_read *beside;	/* of a mixed read: its spilled blocks */
+	bool lacks_spilled;		/* and not all of them were asked for */
+	atomic_t sides;			/* of a mixed read: home and SSDs, if not yet read */
 	struct kvp_leg *leg;		/* the leg that is read from home */
 	struct kvp_tpage *leaf;		/* the leaf to verify against */
 	atomic_t parts;			/* of a long read: requests that have not ended */

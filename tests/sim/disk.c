@@ -471,6 +471,16 @@ u64 sim_io_due(void)
 	return first;
 }
 
+bool disks_hold_reads(void)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_DISKS; i++)
+		if (disks.stalled[i][0].end && !disks.stalls_writes)
+			return true;
+	return false;
+}
+
 bool disks_wait(void)
 {
 	return sim_io_pending() < nr_in_flight;

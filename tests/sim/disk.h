@@ -182,6 +182,8 @@ void disks_release_all(void);
 void disks_hold_homes(u32 nr, u64 blocks);
 /** disks_wait() - true if a request waits for disks_release() */
 bool disks_wait(void);
+/** disks_hold_reads() - true if reads of some blocks wait for disks_release() */
+bool disks_hold_reads(void);
 /** disks_settle() - begin an empty trace: all that the images have counts as durable */
 void disks_settle(void);
 

@@ -200,6 +200,28 @@ static void expect_page(struct script *s, struct kvp_spilled_read *r, u64 block,
 		sim_fail("block %llu is not what it should be", block);
 }
 
+static bool is_spilled(struct script *s, u64 block)
+{
+	struct kvp_version *d = kvp_wbuf_find(s->host.pool->wbuf, block);
+	bool spilled = d && !d->page;
+
+	if (d)
+		kvp_wbuf_unlock(s->host.pool->wbuf, block);
+	return spilled;
+}
+
+/* A newer version, until it is spilled as well. */
+static void write_and_spill(struct script *s, u64 block)
+{
+	u32 i;
+
+	host_write_each(&s->host, block, 1);
+	for (i = 0; i < 2 * BUFFER; i++)
+		host_write_each(&s->host, FIRST + COUNT + i, 1);
+	if (!is_spilled(s, block))
+		sim_fail("block %llu is not spilled: the case was not set up", block);
+}
+
 /*
  * Spilled versions are read many at once. Of those that have changed, or are home, when the reader
  * comes to them, nothing is believed.
@@ -221,12 +243,170 @@ static void read_together(struct script *s)
 	host_discard(&s->host, block + 3, 1);
 	expect_page(s, r, block + 3, false);
 	expect_page(s, r, block + 4, true);
+	if (!s->start.parity) {
+		write_and_spill(s, block + 6);
+		expect_page(s, r, block + 6, false);
+	}
+	/* As a read does that looks at its blocks once more. */
+	expect_page(s, r, block, true);
+	expect_page(s, r, block + 4, true);
 	write_all_home(s);
 	expect_page(s, r, block + 5, false);
 	kvp_spilled_free(r);
 	if (kvp_spilled_read(s->host.pool->log, block, 8, &end) || end != block + 8)
 		sim_fail("nothing is spilled, and something was read");
 	host_read_each(&s->host, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* All readers together have only so many pages. Without one, blocks are read by themselves. */
+static void readers_without_pages(struct script *s)
+{
+	atomic_t *pages = &s->host.pool->log->readers_pages;
+	struct kvp_spilled_read *r;
+	u64 at, block, end;
+
+	spill(s);
+	block = some_spilled(s, &at);
+	atomic_add(KVP_READERS_PAGES - 3, pages);
+	r = kvp_spilled_read(s->host.pool->log, block, 8, &end);
+	if (end != block + 3 || atomic_read(pages) != KVP_READERS_PAGES)
+		sim_fail("readers have %d pages, and %llu blocks were looked at",
+			 atomic_read(pages), end - block);
+	expect_page(s, r, block + 2, true);
+	expect_page(s, r, block + 3, false);
+	host_read_each(&s->host, FIRST, COUNT);
+	kvp_spilled_free(r);
+	atomic_sub(KVP_READERS_PAGES - 3, pages);
+	write_all_home(s);
+	if (atomic_read(pages))
+		sim_fail("readers have %d pages, and there are none", atomic_read(pages));
+	host_stop(&s->host);
+}
+
+/* --- a read of home and of spilled versions at the same time --------------------------------- */
+
+static u64 amid;	/* the block that is read, while something happens to it */
+
+static struct script *script_of(struct host *h)
+{
+	return container_of(h, struct script, host);
+}
+
+static void nothing_happens(struct host *h)
+{
+	if (!is_spilled(script_of(h), amid))
+		sim_fail("block %llu is not spilled: the case was not set up", amid);
+}
+
+static void overwrite(struct host *h)
+{
+	host_write_each(h, amid, 1);
+}
+
+static void overwrite_and_spill(struct host *h)
+{
+	write_and_spill(script_of(h), amid);
+}
+
+static void discard_it(struct host *h)
+{
+	host_discard(h, amid, 1);
+	host_flush(h);
+}
+
+static void go_home(struct host *h)
+{
+	write_all_home(script_of(h));
+}
+
+/* Its place in the log is written again. */
+static void go_home_and_round(struct host *h)
+{
+	u32 i;
+
+	write_all_home(script_of(h));
+	for (i = 0; i < 900; i++)
+		host_write_each(h, FIRST + COUNT + i % BUFFER, 1);
+}
+
+static void lose_the_ssds(struct host *h)
+{
+	u32 i;
+
+	for (i = script_first_ssd(script_of(h)); i < script_of(h)->legs; i++)
+		disks_fault(FAULT_READ_EIO, i, 0, ~0ull);
+}
+
+/* Read a spilled block, and let @act happen before it is decided which version counts. */
+static void read_amid(struct script *s, void (*act)(struct host *h), bool beside)
+{
+	u32 before = s->host.beside_reads;
+
+	s->host.amid_mixed = act;
+	host_read_check(&s->host, amid);
+	if (s->host.amid_mixed)
+		sim_fail("block %llu was read in another way", amid);
+	if ((s->host.beside_reads != before) != beside)
+		sim_fail("block %llu was %s beside home", amid, beside ? "not read" : "read");
+}
+
+/*
+ * Home and the SSDs are read at the same time. A version that was spilled all the time is taken
+ * from the SSDs. Nothing that was read counts if something happened to its block.
+ */
+static void read_beside(struct script *s)
+{
+	static const struct {
+		void (*act)(struct host *h);
+		bool beside;
+	} cases[] = {
+		{ nothing_happens, true }, { overwrite }, { overwrite_and_spill }, { discard_it },
+		{ go_home }, { go_home_and_round }, { lose_the_ssds, true },
+	};
+	u64 at;
+	u32 i;
+
+	disks.stalls_writes = true;
+	host_write_each(&s->host, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	for (i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		spill(s);
+		amid = some_spilled(s, &at);
+		s->host.mixed_reads = i;
+		read_amid(s, cases[i / 2].act, cases[i / 2].beside);
+		disks.nr_faults = 0;
+		write_all_home(s);
+	}
+	host_read_each(&s->host, FIRST, COUNT);
+	host_stop(&s->host);
+}
+
+/* One of the two fails. What came from the other counts, and the rest is read anew. */
+static void one_side_fails(struct script *s)
+{
+	u64 at = 0, home;
+	u32 i, leg;
+
+	disks.stalls_writes = true;
+	host_write_each(&s->host, FIRST, COUNT);
+	host_checkpoint(&s->host);
+	for (i = 0; i < 4; i++) {
+		spill(s);
+		amid = some_spilled(s, &at);
+		home = kvp_home_block(s->host.pool, amid);
+		s->host.mixed_reads = i;
+		if (i < 2)
+			for (leg = 0; leg < script_first_ssd(s); leg++)
+				disks_fault(FAULT_READ_EIO, leg, home, home);
+		else
+			for (leg = script_first_ssd(s); leg < s->legs; leg++)
+				disks_fault(FAULT_READ_EIO, leg, at, at);
+		read_amid(s, i < 2 ? nothing_happens : overwrite, i < 2);
+		disks.nr_faults = 0;
+		write_all_home(s);
+	}
+	expect_none_lost(s);
 	host_stop(&s->host);
 }
 
@@ -1413,6 +1593,12 @@ void run_spilled(void)
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		test("read-back", &shapes[i], read_back, NULL);
 		test("read-together", &shapes[i], read_together, NULL);
+		if (i < 2)
+			test("read-beside", &shapes[i], read_beside, NULL);
+		if (i < 2)
+			test("readers-without-pages", &shapes[i], readers_without_pages, NULL);
+		if (i < 2)
+			test("one-side-fails", &shapes[i], one_side_fails, NULL);
 		test("zeros", &shapes[i], zeros, NULL);
 		test("rotten", &shapes[i], rotten, NULL);
 		test("rotten-by-own-sums", &shapes[i], rotten_by_own_sums, NULL);

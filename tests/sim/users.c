@@ -1060,6 +1060,27 @@ static bool read_home(struct host *h, struct kvp_tpage *leaf, u64 block, struct 
 	return good;
 }
 
+enum buffered { BUFFER_LACKS, BUFFER_HAD, BUFFER_HAS_NO_PAGE };
+
+static enum buffered copy_buffered(struct host *h, u64 block, struct page *page)
+{
+	struct kvp_wbuf *w = h->pool->wbuf;
+	struct kvp_version *d = kvp_wbuf_find(w, block);
+
+	if (d) {
+		bool here = d->page;
+
+		if (here)
+			memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
+		kvp_wbuf_unlock(w, block);
+		return here ? BUFFER_HAD : BUFFER_HAS_NO_PAGE;
+	}
+	if (!kvp_wbuf_in_hole(w, block))
+		return BUFFER_LACKS;
+	clear_page(page_address(page));
+	return BUFFER_HAD;
+}
+
 static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 {
 	struct kvp_pool *pool = h->pool;
@@ -1067,22 +1088,8 @@ static bool read_fast(struct host *h, u64 block, struct page *page, bool *doubt)
 	struct read_plan plan;
 	bool good;
 
-	if (kvp_wbuf_any(pool->wbuf, block, 1)) {
-		struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
-
-		if (d) {
-			bool here = d->page;
-
-			if (here)
-				memcpy(page_address(page), page_address(d->page), KVP_BLOCK_SIZE);
-			kvp_wbuf_unlock(pool->wbuf, block);
-			return here;
-		}
-		if (!kvp_wbuf_in_hole(pool->wbuf, block))
-			return false;
-		clear_page(page_address(page));
-		return true;
-	}
+	if (kvp_wbuf_any(pool->wbuf, block, 1))
+		return copy_buffered(h, block, page) == BUFFER_HAD;
 	sim_maybe_preempt();
 	if (read_cached(h, block, page))
 		return true;
@@ -1108,18 +1115,25 @@ int host_read_slowly(struct host *h, u64 block, u8 *data)
 	return ret;
 }
 
-/* As a long read of the module does: this block together with neighbours. Every other time. */
-static bool read_spilled(struct host *h, u64 block, struct page *page)
+/* As a long read of the module does: this block together with neighbours. */
+static struct kvp_spilled_read *read_around(struct host *h, u64 block)
 {
 	u32 before = min_t(u64, block, h->spilled_reads % 3), count = before + 1 + block % 4;
+	u64 end;
+
+	count = min_t(u64, count, h->pool->sb->pool_blocks - (block - before));
+	return kvp_spilled_read(h->pool->log, block - before, count, &end);
+}
+
+/* Every other time. */
+static bool read_spilled(struct host *h, u64 block, struct page *page)
+{
 	struct kvp_spilled_read *r;
 	struct page *found;
-	u64 end;
 
 	if (h->spilled_tries++ % 2)
 		return false;
-	count = min_t(u64, count, h->pool->sb->pool_blocks - (block - before));
-	r = kvp_spilled_read(h->pool->log, block - before, count, &end);
+	r = read_around(h, block);
 	sim_maybe_preempt();
 	found = kvp_spilled_page(r, block);
 	if (found)
@@ -1129,6 +1143,82 @@ static bool read_spilled(struct host *h, u64 block, struct page *page)
 	return found;
 }
 
+/* Of a mixed read: home, whatever the buffer has. */
+static bool read_home_alone(struct host *h, u64 block, struct page *page)
+{
+	struct kvp_leg *leg = kvp_leg_choose(h->pool, block, 1);
+	bool good;
+
+	if (!leg)
+		return false;
+	good = !kvp_io_page(leg, KVP_IO_READ, kvp_home_block(h->pool, block), page);
+	kvp_leg_unchoose(leg);
+	return good;
+}
+
+/* When all has come: the buffer is asked, then what came from the SSDs, and then the table. */
+static bool take_mixed(struct host *h, const struct kvp_tpage *leaf, u64 block, struct page *page,
+		       struct kvp_spilled_read *r, bool came)
+{
+	struct page *found = NULL;
+	u64 entry;
+
+	switch (copy_buffered(h, block, page)) {
+	case BUFFER_HAD:
+		return true;
+	case BUFFER_HAS_NO_PAGE:
+		found = kvp_spilled_page(r, block);
+		if (found)
+			memcpy(page_address(page), page_address(found), KVP_BLOCK_SIZE);
+		h->beside_reads += !!found;
+		return found;
+	default:
+		break;
+	}
+	sim_maybe_preempt();
+	entry = kvp_table_entry(leaf, block);
+	if (came && kvp_entry_state(entry) == KVP_ENTRY_UNWRITTEN)
+		clear_page(page_address(page));
+	else
+		came = came && kvp_entry_state(entry) == KVP_ENTRY_VALID &&
+		       kvp_block_sum(h->pool->seed, block, page_address(page)) ==
+			       kvp_entry_crc(entry);
+	return came;
+}
+
+/*
+ * As a mixed read of the module does: home and the SSDs are read at the same time. Here one of them
+ * answers before the other is asked; which one, changes from read to read.
+ */
+static bool read_mixed(struct host *h, u64 block, struct page *page)
+{
+	struct kvp_tpage *leaf = kvp_table_load(h->pool->table, block);
+	bool home_first = h->mixed_reads++ % 2, came, good;
+	struct kvp_spilled_read *r = NULL;
+
+	if (IS_ERR(leaf))
+		return false;
+	if (!home_first)
+		r = read_around(h, block);
+	came = read_home_alone(h, block, page);
+	if (home_first)
+		r = read_around(h, block);
+	sim_maybe_preempt();
+	happen(h, &h->amid_mixed);
+	good = take_mixed(h, leaf, block, page, r, came);
+	kvp_spilled_free(r);
+	kvp_table_put(leaf);
+	return good;
+}
+
+/* While blocks are spilled, every third read; but none that a disk would hold back. */
+static bool is_mixed(struct host *h)
+{
+	return h->amid_mixed ||
+	       (kvp_wbuf_nr_spilled(h->pool->wbuf) && !disks_hold_reads() &&
+		h->mixed_tries++ % 3 == 2);
+}
+
 int host_read(struct host *h, u64 block, u8 *data)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
@@ -1136,7 +1226,8 @@ int host_read(struct host *h, u64 block, u8 *data)
 	int ret = 0;
 
 	/* As request.c does. */
-	if (!read_fast(h, block, page, &doubt) && !read_spilled(h, block, page))
+	if (!(is_mixed(h) && read_mixed(h, block, page)) &&
+	    !read_fast(h, block, page, &doubt) && !read_spilled(h, block, page))
 		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0;
 	if (doubt && !ret)
 		kvp_cache_mistrust(h->pool, block, 1);

@@ -31,6 +31,11 @@ struct host {
 	u32 mistrusted;		/* those of them that did not verify */
 	/* attempts to read a spilled block together with neighbours, and those that succeeded */
 	u32 spilled_tries, spilled_reads;
+	/*
+	 * Reads that may be mixed, and those that were; and of these, those that got their block
+	 * from the SSDs that were read beside home.
+	 */
+	u32 mixed_tries, mixed_reads, beside_reads;
 	u32 passed;		/* reads that were made as their leg was passed over */
 	u32 seen;		/* requests that the first fault saw until the pool had started */
 	bool stopped;
@@ -52,6 +57,8 @@ struct host {
 	void (*before_ssd_fill)(struct host *h);
 	/* when half of it was copied from the RAM cache */
 	void (*amid_hit)(struct host *h);
+	/* when home and the SSDs have answered; makes the read a mixed one */
+	void (*amid_mixed)(struct host *h);
 	/* when one leg has answered, before the others are asked */
 	void (*amid_wide)(struct host *h);
 };
