@@ -8,6 +8,7 @@
  *   platform.h  the build fails on a platform where the module would corrupt data
  *   shrinker.h  one way to register a shrinker, for kernels with either way
  *   crc.h       crc32c by the crypto API; the tool has its own version of it
+ *   slice.h     a slice of the processor that a worker asks for
  *   xor.h       XOR with the processor's best instructions, or by a plain loop
  *
  * These rules hold:

@@ -5,6 +5,7 @@
 #include <linux/sched/stat.h>
 #include <linux/time64.h>
 
+#include "compat/slice.h"
 #include "core/crowd.h"
 
 #define STEP_NS		(200u * NSEC_PER_USEC)
@@ -15,6 +16,11 @@
  */
 #define NAP_STEPS	4u
 #define NAP_NS		(NAP_STEPS * STEP_NS)
+/* A worker with a short slice gets the processor when it wakes. So naps and spells are shorter. */
+#define SLICE_NS	(100u * NSEC_PER_USEC)
+#define QUICK_STEPS	2u
+#define QUICK_STEP_NS	(150u * NSEC_PER_USEC)
+#define QUICK_NS	(QUICK_STEPS * QUICK_STEP_NS)
 /* A late nap counts for one eighth. So one late nap among others that end in time has no effect. */
 #define MEAN_OF_NAPS	8u
 /* Others had the processor for so long: a new spell begins. */
@@ -24,12 +30,14 @@
  * struct nap - a nap of a task
  * @timer: looks after each step
  * @task: the task that naps; NULL when the nap is over
- * @steps: how many steps it has lasted, by the clock
+ * @step: ns, the time between two looks
+ * @left: how many steps are left, by the clock
  */
 struct nap {
 	struct hrtimer timer;
 	struct task_struct *task;
-	u32 steps;
+	u64 step;
+	u32 left;
 };
 
 /* After each step. The nap ends if the processor is idle. */
@@ -39,21 +47,25 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	struct task_struct *task = n->task;
 
 	/* A late look counts for all steps that have passed. */
-	n->steps += (u32)hrtimer_forward_now(timer, ns_to_ktime(STEP_NS));
-	if (n->steps < NAP_STEPS && !is_idle_task(current))
+	n->left -= min(n->left, (u32)hrtimer_forward_now(timer, ns_to_ktime(n->step)));
+	if (n->left && !is_idle_task(current))
 		return HRTIMER_RESTART;
 	WRITE_ONCE(n->task, NULL);
 	wake_up_process(task);
 	return HRTIMER_NORESTART;
 }
 
-static void nap(void)
+static void nap(bool quick)
 {
-	struct nap n = { .task = current };
+	struct nap n = {
+		.task = current,
+		.step = quick ? QUICK_STEP_NS : STEP_NS,
+		.left = quick ? QUICK_STEPS : NAP_STEPS,
+	};
 
 	hrtimer_init_on_stack(&n.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	n.timer.function = look;
-	hrtimer_start(&n.timer, ns_to_ktime(STEP_NS), HRTIMER_MODE_REL);
+	hrtimer_start(&n.timer, ns_to_ktime(n.step), HRTIMER_MODE_REL);
 	for (;;) {
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		if (!READ_ONCE(n.task))
@@ -74,7 +86,26 @@ static void note_nap(struct kvp_spell *s, u64 ns)
 {
 	WRITE_ONCE(*s->napped, *s->napped + ns);
 	s->nap += ns / MEAN_OF_NAPS - s->nap / MEAN_OF_NAPS;
-	s->least = s->nap > 2 * NAP_NS ? s->nap / 2 : 0;
+	s->least = s->nap > 2 * (s->quick ? QUICK_NS : NAP_NS) ? s->nap / 2 : 0;
+}
+
+void kvp_spell_begin(struct kvp_spell *s)
+{
+	s->quick = s->quick || kvp_compat_set_slice(SLICE_NS);
+}
+
+void kvp_spell_end(struct kvp_spell *s)
+{
+	if (s->quick)
+		kvp_compat_set_slice(0);
+	s->quick = false;
+}
+
+static u64 spell_ns(const struct kvp_spell *s)
+{
+	u64 most = s->quick ? s->most / 8 * 3 : s->most;
+
+	return max(most, s->least);
 }
 
 void kvp_give_way(struct kvp_spell *s)
@@ -88,9 +119,9 @@ void kvp_give_way(struct kvp_spell *s)
 	/* An interruption by a short task does not count. */
 	if (switches != s->switches && now - s->seen >= TURN_NS)
 		s->since = now;
-	else if (now - s->since >= max(s->most, s->least) && !single_task_running()) {
+	else if (now - s->since >= spell_ns(s) && !single_task_running()) {
 		began = now;
-		nap();
+		nap(s->quick);
 		now = ktime_get_ns();
 		s->since = now;
 		note_nap(s, now - began);

@@ -20,13 +20,25 @@
  * @napped: where the worker counts the ns of all its naps
  * @since: ns, when this one began
  * @seen: ns, when the worker looked last
+ * @quick: the worker has a short slice
  * @switches: how often the task had been switched out by then
  */
 struct kvp_spell {
 	u64 most, least, nap, since, seen;
 	u64 *napped;
+	bool quick;
 	unsigned long switches;
 };
+
+/**
+ * kvp_spell_begin() - the worker will give way, with short naps if the kernel can do that
+ *
+ * kvp_spell_end() - it will not any more: its task is as before
+ *
+ * Context: process; the worker itself. The first may be called again without the second.
+ */
+void kvp_spell_begin(struct kvp_spell *s);
+void kvp_spell_end(struct kvp_spell *s);
 
 /**
  * kvp_give_way() - nap if others have waited long enough for the processor

@@ -111,6 +111,9 @@ static void set_spell(struct kvp_burst *b, struct kvp_home *home)
 	struct kvp_spell *spell = none ? NULL : &b->spell;
 
 	b->spell.most = none ? U64_MAX : spell_ns(b->pool);
+	/* Where entries are long, they hold up writers anyway, and a short slice costs speed. */
+	if (!none && kvp_log_ops(&b->pool->vdevs)->quick_data < KVP_ENTRY_MAX_DATA)
+		kvp_spell_begin(&b->spell);
 	kvp_home_gives_way(home, spell);
 	kvp_table_gives_way(b->pool->table, spell);
 }

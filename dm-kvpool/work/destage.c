@@ -1357,6 +1357,7 @@ static void destage_work(struct work_struct *work)
 		    used <= kvp_wbuf_nr_logged(pool->wbuf))
 			break;
 	} while (!dg->error && destage_wanted(pool));
+	kvp_spell_end(&dg->burst.spell);
 	kvp_table_shrink(pool->table, false);
 	judge_run(pool, faulted);
 	set_timers(pool, dg->error);

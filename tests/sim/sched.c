@@ -502,6 +502,14 @@ void kvp_give_way(struct kvp_spell *s)
 	sim_yield();
 }
 
+void kvp_spell_begin(struct kvp_spell *s)
+{
+}
+
+void kvp_spell_end(struct kvp_spell *s)
+{
+}
+
 /* Where tasks are preempted they also move. With a lock held there is no switch, so they stay. */
 u32 sim_processor(void)
 {
