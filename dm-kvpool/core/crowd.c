@@ -89,6 +89,12 @@ static void note_nap(struct kvp_spell *s, u64 ns)
 	s->least = s->nap > 2 * (s->quick ? QUICK_NS : NAP_NS) ? s->nap / 2 : 0;
 }
 
+void kvp_give_turn(void)
+{
+	if (!single_task_running())
+		nap(false);
+}
+
 void kvp_spell_begin(struct kvp_spell *s)
 {
 	s->quick = s->quick || kvp_compat_set_slice(SLICE_NS);

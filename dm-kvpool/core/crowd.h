@@ -50,4 +50,11 @@ void kvp_spell_end(struct kvp_spell *s);
  */
 void kvp_give_way(struct kvp_spell *s);
 
+/**
+ * kvp_give_turn() - nap, if another task waits for the processor
+ *
+ * Context: process; with no lock held that a request waits for.
+ */
+void kvp_give_turn(void);
+
 #endif /* KVP_CROWD_H */

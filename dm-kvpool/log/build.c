@@ -672,14 +672,15 @@ static u64 newest_wanted(struct kvp_log *log)
 
 /*
  * How much data an entry may have. Entries are short as long as no caller waits for durability
- * (kvp_log_ops.quick_data), but not where a request costs a seek.
+ * (kvp_log_ops.quick_data), but not where a request costs a seek. At the end of an interval no
+ * caller waits either.
  */
 static u32 most_data(struct kvp_log *log)
 {
 	const struct kvp_vdev *v = log->vdevs->log_vdev;
 	u32 i;
 
-	if (kvp_log_due(log) || newest_wanted(log) > log->built_seq)
+	if (READ_ONCE(log->due) || newest_wanted(log) > log->built_seq)
 		return KVP_ENTRY_MAX_DATA;
 	for (i = 0; i < v->nr_legs; i++)
 		if (v->legs[i].rotational)

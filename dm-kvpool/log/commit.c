@@ -27,6 +27,7 @@
  */
 #include "core/cache_client.h"
 #include "core/core.h"
+#include "core/crowd.h"
 #include "core/order_ops.h"
 #include "core/vdev_ops.h"
 #include "io/io.h"
@@ -192,6 +193,14 @@ void kvp_commit_kick(struct kvp_log *log, bool may_build)
 		if (!built && (READ_ONCE(log->full) || !kvp_log_free_entry(log)))
 			return;	/* the end of an entry in flight kicks again */
 	}
+}
+
+void kvp_commit_written(struct kvp_log *log)
+{
+	if (kvp_log_due_alone(log) && kvp_wbuf_buffered(log->wbuf) < commit_batch(log))
+		arm_interval(log);
+	else
+		kvp_commit_kick(log, true);
 }
 
 void kvp_log_unlock_build(struct kvp_log *log)
@@ -611,6 +620,8 @@ void kvp_post_work(struct work_struct *work)
 		kvp_post_kick(log);
 	log->client->destage(log->of, false);
 	kvp_log_move_kick(log);
+	if (kvp_log_due_alone(log))
+		kvp_give_turn();
 	kvp_commit_kick(log, true);
 	kvp_cache_moved_on(log->vdevs);
 }

@@ -224,6 +224,17 @@ static inline bool kvp_log_due(const struct kvp_log *log)
 }
 
 /**
+ * kvp_log_due_alone() - the same, and nothing but the end of an interval asks for it
+ *
+ * The answer may be old at once. Context: any; takes no lock.
+ */
+static inline bool kvp_log_due_alone(const struct kvp_log *log)
+{
+	return READ_ONCE(log->due_seq) > READ_ONCE(log->built_seq) && !READ_ONCE(log->due) &&
+	       list_empty(&log->waiters);
+}
+
+/**
  * kvp_commit_work() - build and send entries, as kvp_commit_kick() does
  *
  * kvp_interval_work() - the commit interval is over: let all that was accepted be committed

@@ -706,6 +706,14 @@ void kvp_commit_requeue(struct kvp_log *log);
 void kvp_commit_kick(struct kvp_log *log, bool may_build);
 
 /**
+ * kvp_commit_written() - a write was accepted that waits for nothing: commit if enough is buffered
+ *
+ * At the end of an interval the log's own work commits entry after entry, and gives writers their
+ * turns in between. A writer would build one with each few writes. Context: as kvp_commit_kick().
+ */
+void kvp_commit_written(struct kvp_log *log);
+
+/**
  * kvp_commit_wait_async() - call w->done when everything accepted up to w->seq is durable
  *
  * May call it at once. Context: any but hard interrupt.

@@ -288,7 +288,7 @@ static void written(struct kvp_pool *pool, struct bio *bio, u64 seq)
 		return;
 	}
 	end_bio(bio, BLK_STS_OK);
-	kvp_commit_kick(pool->log, true);
+	kvp_commit_written(pool->log);
 }
 
 /* Put @bio at the end of @held; @work takes bios from there. */

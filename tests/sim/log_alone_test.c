@@ -412,6 +412,8 @@ static void interval_commits_all(struct alone *a)
 	if (kvp_wbuf_buffered(&a->w) || a->log.commits < 2)
 		sim_fail("%u blocks are not committed though the interval is over",
 			 kvp_wbuf_buffered(&a->w));
+	if (a->log.commits < DIV_ROUND_UP(many, KVP_LOG_QUICK_DATA))
+		sim_fail("no caller waits, and an entry is so long that it holds up writers");
 	write_run(a, 10, 1);
 	kvp_commit_kick(&a->log, true);
 	wait_a_while();

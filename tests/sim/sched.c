@@ -502,6 +502,11 @@ void kvp_give_way(struct kvp_spell *s)
 	sim_yield();
 }
 
+void kvp_give_turn(void)
+{
+	sim_yield();
+}
+
 void kvp_spell_begin(struct kvp_spell *s)
 {
 }
