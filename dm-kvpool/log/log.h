@@ -423,7 +423,7 @@ u32 kvp_log_lay_copies(const struct kvp_log *log, u32 entry, const struct kvp_vd
 void kvp_log_place_in_rows(const struct kvp_vdev *v, struct kvp_entry_io *e);
 
 /* kvp_log_ops.quick_data of a log on legs */
-#define KVP_LOG_QUICK_DATA	94u
+#define KVP_LOG_QUICK_DATA	62u
 
 /**
  * kvp_log_plan_runs() - operations of a log on legs; core/log_ops.h says what each does, and its

@@ -73,6 +73,7 @@
 #define MANY_HOLES	64u	/* discards wait while more than this are pending */
 #define DISCARD_LEAVES	1024u	/* the most leaves that a burst changes */
 #define EVEN		8u	/* a round on SSDs takes 1/EVEN of the log's versions at most */
+#define SORTED		1024u	/* where entries are short: a list is sorted in one piece */
 #define NEVER		(~0ul)
 /* with more than half of the window used, the tail moves by 1/TAIL_STEPS of it */
 #define TAIL_STEPS	16u
@@ -464,6 +465,12 @@ static u32 round_at_pace(struct kvp_pool *pool, u32 n)
 	return clamp_t(u64, kvp_pacing_wants(pool), MIN_ROUND, n);
 }
 
+/* True if entries are short, so that none holds up writers. Then no round does, either. */
+static bool quick(const struct kvp_pool *pool)
+{
+	return kvp_log_ops(&pool->vdevs)->quick_data < KVP_ENTRY_MAX_DATA;
+}
+
 /*
  * How many versions a round takes: fewer at a slow pace, and fewer if the log is small and a writer
  * waits for the space that the round frees. In a larger round more versions are neighbours at home,
@@ -484,7 +491,8 @@ static u32 round_versions(struct kvp_pool *pool)
 	n = ops(pool)->round(pool, n);
 	/* The tail moves between rounds. Where a round is quick, it moves evenly that way. */
 	if (!cache && !kvp_destage_legs_seek(pool))
-		n = min_t(u64, max(kvp_log_limit_empty(pool->log) / EVEN, MIN_ROUND), n);
+		n = min_t(u64, max(kvp_log_limit_empty(pool->log) / EVEN, MIN_ROUND),
+			  quick(pool) ? min(n, SORTED) : n);
 	if (!kvp_log_short(pool->log))
 		return n;
 	return min_t(u64, kvp_log_window(pool->vdevs.log_vdev->g) / (cache ? 8 : 4), n);

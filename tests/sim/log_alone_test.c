@@ -393,12 +393,12 @@ static void answers(struct alone *a)
 }
 
 /*
- * The interval is over: all that was accepted until then becomes durable, though it takes two
+ * The interval is over: all that was accepted until then becomes durable, though it takes several
  * entries. What is accepted after that waits for the next interval.
  */
 static void interval_commits_all(struct alone *a)
 {
-	u32 i, many = KVP_ENTRY_MAX_DATA + 60;
+	u32 i, many = 4 * KVP_LOG_QUICK_DATA + 14;
 
 	a->tunables[KVP_T_COMMIT_INTERVAL_MS] = 5000;
 	for (i = 0; i < many; i++)
