@@ -605,15 +605,21 @@ u32 kvp_log_limit_after(struct kvp_log *log, u32 more)
  * But writers are slowed down where log and buffer together have three quarters of the room
  * (policy/throttle.h), and destage sees only what is logged. So up to five eighths they may have,
  * and from half on an eighth may be buffered. Otherwise all writers would wait for the interval.
+ *
+ * With each block that is logged the number would fall by one, and each entry would make the next
+ * one necessary: one writer would build a dozen. So where writers build short entries, it falls by
+ * half a block, from an earlier point on.
  */
 static u32 batch_for(const struct kvp_log *log, u32 limit)
 {
-	u64 all = kvp_log_limit_empty(log), most = all / 8 * 5;
+	bool quick = kvp_log_ops(log->vdevs)->quick_data < KVP_ENTRY_MAX_DATA;
+	u64 all = kvp_log_limit_empty(log), most = all / 8 * (quick ? 6 : 5);
 	u64 spent = all - min_t(u64, all, limit);
 	/* More than the shortest stream has: a part of one would be data. */
 	u64 least = max_t(u64, all / 8, 2 * kvp_log_legs_cutoff(log));
 
-	return (u32)min_t(u64, limit - limit / 8, max(most - min(most, spent), least));
+	most = (most - min(most, spent)) / (quick ? 2 : 1);
+	return (u32)min_t(u64, limit - limit / 8, max(most, least));
 }
 
 void kvp_log_limit_buffered(struct kvp_log *log)
