@@ -920,9 +920,8 @@ static void rows_are_written_meanwhile(struct script *p)
 		host_read_wide_check(&p->host, block, 1 + rng_below(&sim_rng, 64 - block));
 		host_sleep(1);	/* reads of what is buffered do not wait, and the writer must run */
 	}
-	if (p->host.passed == passed || p->host.pool->log->intent_blocks == intents)
-		sim_fail("%u blocks were made, beside %llu intents: the case was not set up",
-			 p->host.passed - passed, p->host.pool->log->intent_blocks - intents);
+	/* By chance, all that was read may have been buffered. */
+	p->spoilt = p->host.passed == passed || p->host.pool->log->intent_blocks == intents;
 	host_stop(&p->host);
 }
 
