@@ -101,6 +101,7 @@ enum kvp_vdev_kind {
  */
 #define KVP_SPARE_INCOMPAT	0x400ull
 #define KVP_INCOMPAT_HEARTBEAT	0x800ull /* the tunable heartbeat is on */
+#define KVP_INCOMPAT_FOLDED_SUMS 0x1000ull /* sums of blocks contain a fold */
 
 enum kvp_leg_state {
 	KVP_LEG_IN_SYNC		= 1,	/* has everything up to the tail */
@@ -336,7 +337,9 @@ enum kvp_trim_state {
 
 /*
  * Entry of a leaf page, one a block:
- *   bits  0..31  crc32c over (nonce, vdev, block), then the data
+ *   bits  0..31  sum of the block: crc32c over (nonce, vdev, block), then the data. With
+ *                KVP_INCOMPAT_FOLDED_SUMS: crc32c of the data, and its fold, and a hash of
+ *                (nonce, vdev, block), all XORed
  *   bits 32..61  birth: era of the checkpoint that first holds it
  *   bits 62..63  state
  * Unwritten entries keep a birth when the block was discarded.

@@ -101,7 +101,7 @@ struct kvp_scache_given {
 	struct kvp_stats __percpu *stats;
 	const u64 *tunables;
 	const struct kvp_sb *sb;
-	u32 seed;
+	struct kvp_seed seed;
 };
 
 /** kvp_given_lock() - lock() of the client, until kvp_given_unlock(). Context: process. */

@@ -115,7 +115,7 @@ struct kvp_pool {
 	wait_queue_head_t stripes_wait;	/* for kvp_vdev.homing to fall to 0 */
 	wait_queue_head_t suspend_wait;	/* for kvp_is_suspending() to end */
 	u32 suspend;			/* number of the suspend, with KVP_POOL_SUSPENDING */
-	u32 seed;			/* for sums of data, by block of the pool: kvp_sum_seed() */
+	struct kvp_seed seed;		/* for sums of data: kvp_sum_seed() */
 	unsigned long flags;		/* bits of enum kvp_pool_flags */
 	struct kvp_failure failure;
 	u64 tunables[KVP_TUNABLES];	/* read with READ_ONCE */

@@ -35,7 +35,7 @@ void kvp_vdevs_make(struct kvp_vdevs *vdevs, const struct kvp_sb *sb, struct kvp
 		v->ops = ops_of(v->g);
 		v->legs = &legs[v->g->first_leg];
 		v->nr_legs = v->g->leg_count;
-		v->seed = kvp_sum_seed(sb->nonce, i);
+		v->seed = kvp_sum_seed(sb->nonce, i, sb->incompat);
 		v->first_root = root;
 		root += v->ops->join(vdevs, v);
 		vdevs->nr_by_rows += v->ops->row_legs(v) > 0;

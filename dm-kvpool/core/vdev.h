@@ -49,7 +49,7 @@ struct kvp_vdev {
 	const struct kvp_vdev_ops *ops;
 	struct kvp_leg *legs;
 	u32 nr_legs;
-	u32 seed;
+	struct kvp_seed seed;
 	u32 first_root;
 	const struct kvp_log_ops *log;
 	atomic_t homing;

@@ -67,29 +67,68 @@ typedef uint64_t u64;
 /* --- sums --------------------------------------------------------------- */
 
 /**
- * kvp_sum_seed() - start value for sums of a vdev
+ * struct kvp_seed - what the sums of a vdev start with
+ * @crc: crc32c of the pool's nonce and of the vdev's index
+ * @folded: sums of blocks are as KVP_INCOMPAT_FOLDED_SUMS says
+ */
+struct kvp_seed {
+	u32 crc;
+	bool folded;
+};
+
+/**
+ * kvp_sum_seed() - make the seed for sums of a vdev
  * @nonce: of the pool
  * @vdev: index of the vdev
+ * @incompat: features of the pool
  */
-u32 kvp_sum_seed(u64 nonce, u32 vdev);
+struct kvp_seed kvp_sum_seed(u64 nonce, u32 vdev, u64 incompat);
 
 /** kvp_text_valid() - true for a name or comment without control characters */
 bool kvp_text_valid(const char *text);
 
 /** kvp_block_sum() - sum of one 4 KiB block of data at physical block @block */
-u32 kvp_block_sum(u32 seed, kvp_block_t block, const void *data);
+u32 kvp_block_sum(struct kvp_seed seed, kvp_block_t block, const void *data);
+
+/* Words of a fold, and after how many words of the block they are turned. */
+#define KVP_FOLD_WORDS	7
+#define KVP_FOLD_TURN	252
 
 /**
- * kvp_zeros_sum() - kvp_block_sum() of a block of zeros, without reading one
- *
- * Sums are linear. Let a block be the XOR of other blocks. Then its sum is the XOR of their sums
- * and of one kvp_zeros_sum(). That one is for the XOR of all the seeds, and for the XOR of all the
- * block numbers.
+ * struct kvp_sum - sum of a block whose data comes in pieces
+ * @crc: of what came
+ * @bytes: how much came
+ * @place: what the address adds to the sum
+ * @folded: as in the seed
+ * @fold: of what came
  */
-u32 kvp_zeros_sum(u32 seed, u64 block);
+struct kvp_sum {
+	u32 crc, bytes, place;
+	bool folded;
+	u64 fold[KVP_FOLD_WORDS];
+};
+
+/**
+ * kvp_sum_begin() - begin kvp_block_sum() of data that comes in pieces
+ *
+ * kvp_sum_add() - add a piece, of any length and alignment
+ *
+ * kvp_sum_end() - the sum, once KVP_BLOCK_SIZE bytes were added
+ */
+void kvp_sum_begin(struct kvp_sum *sum, struct kvp_seed seed, kvp_block_t block);
+void kvp_sum_add(struct kvp_sum *sum, const void *data, u32 bytes);
+u32 kvp_sum_end(const struct kvp_sum *sum);
+
+/**
+ * kvp_zeros_sum() - kvp_block_sum() of a block of zeros at @address, without reading one
+ *
+ * Sums are linear. What data adds to a sum is the XOR of the sum and of the zeros' sum. Let a block
+ * be the XOR of other blocks. Then what it adds is the XOR of what these add.
+ */
+u32 kvp_zeros_sum(struct kvp_seed seed, u64 address);
 
 /** kvp_page_sum() - sum of table page (@level, @index), never 0 */
-u32 kvp_page_sum(u32 seed, u32 level, u64 index, const void *page);
+u32 kvp_page_sum(struct kvp_seed seed, u32 level, u64 index, const void *page);
 
 /* --- table entries and pointers ----------------------------------------- */
 
@@ -765,9 +804,15 @@ struct kvp_sb {
 	each(KVP_INCOMPAT_GENERATIONS, "generations")		\
 	each(KVP_INCOMPAT_RESILVER, "resilver")			\
 	each(KVP_INCOMPAT_TABLE_BEHIND, "table-behind")		\
-	each(KVP_INCOMPAT_HEARTBEAT, "heartbeat")
+	each(KVP_INCOMPAT_HEARTBEAT, "heartbeat")		\
+	each(KVP_INCOMPAT_FOLDED_SUMS, "folded-sums")
 #define KVP_OR_BIT(bit, name)	| (bit)
 #define KVP_INCOMPAT_KNOWN	(0ull KVP_INCOMPAT_NAMES(KVP_OR_BIT))
+
+/* What a new pool has from the start, and keeps. */
+#ifndef KVP_FEATURES_OF_NEW	/* simulation */
+#define KVP_FEATURES_OF_NEW	KVP_INCOMPAT_FOLDED_SUMS
+#endif
 
 #define KVP_ADD_LEN(bit, name)	+ sizeof(name)
 /* A comma for each, and the NUL. */

@@ -2,24 +2,225 @@
 /*
  * The sums of blocks and table pages.
  *
- * The address goes into the sum first. So a block that was written to a wrong place does not
- * verify there. A sum that continues from a seed costs eight bytes a block instead of twenty.
+ * The address is part of the sum. So a block that was written to a wrong place does not verify
+ * there. The sum of a page is a crc32c that begins with its address. So is the sum of a block of an
+ * older pool. That of a newer pool (KVP_INCOMPAT_FOLDED_SUMS) is the XOR of three:
+ *
+ *   - the crc32c of the data;
+ *   - a fold of the data. Programs end what they write with its crc32c: ext4 does so with its
+ *     superblock and its extents. The crc32c of that piece and its own crc32c is a constant. So a
+ *     crc32c alone would not tell two versions of it apart. The fold sees where words are, and not
+ *     what precedes them.
+ *   - what sum_of_place() makes of the address, for a few instructions.
+ *
+ * About the fold:
+ *
+ *   - The words of the block are XORed into KVP_FOLD_WORDS words in turn, and these are turned
+ *     after each KVP_FOLD_TURN words of the block. So a change that is made twice does not cancel
+ *     itself either, unless a multiple of 56 bytes lies between the two, in one half of the block:
+ *     such a distance is no power of two, and no number of sectors.
+ *   - It is linear, as crc32c is, and that of zeros is 0: the sum of parity follows from the sums
+ *     of its data (kvp_zeros_sum()).
+ *   - Each bit of the block changes two bits of the fold. So an odd number of wrong bits is found,
+ *     as with crc32c alone. The rotations were found by trying all: no two bits change the sum
+ *     alike. So three wrong bits are always found, and any run of 22 wrong bits. Of changes that
+ *     sum themselves one in 2^31 is missed: their number of wrong bits is even.
  */
 #include "format/format.h"
 
-u32 kvp_sum_seed(u64 nonce, u32 vdev)
+#ifdef __KERNEL__
+#include <linux/bitops.h>
+#include <linux/compiler.h>
+#else
+#define OPTIMIZER_HIDE_VAR(word)
+
+static u32 rol32(u32 word, u32 bits)
+{
+	return word << (bits & 31) | word >> (-bits & 31);
+}
+
+static u64 rol64(u64 word, u32 bits)
+{
+	return word << (bits & 63) | word >> (-bits & 63);
+}
+
+static u64 ror64(u64 word, u32 bits)
+{
+	return rol64(word, -bits);
+}
+#endif
+
+#define PLACE_FACTOR	0x61c8864680b583ebull
+
+#define FOLD_ROUND	(4 * KVP_FOLD_WORDS)
+#define TURN_BITS	11
+#define TURNS		2
+_Static_assert(KVP_FOLD_TURN % FOLD_ROUND == 0, "whole rounds");
+_Static_assert(KVP_BLOCK_SIZE / sizeof(u64) == TURNS * KVP_FOLD_TURN + KVP_FOLD_WORDS + 1,
+	       "the end of fold_block()");
+
+struct kvp_seed kvp_sum_seed(u64 nonce, u32 vdev, u64 incompat)
 {
 	__le64 n = cpu_to_le64(nonce);
 	__le32 v = cpu_to_le32(vdev);
 
-	return kvp_crc32c(kvp_crc32c(~0u, &n, sizeof(n)), &v, sizeof(v));
+	return (struct kvp_seed){
+		.crc = kvp_crc32c(kvp_crc32c(~0u, &n, sizeof(n)), &v, sizeof(v)),
+		.folded = incompat & KVP_INCOMPAT_FOLDED_SUMS,
+	};
 }
 
-u32 kvp_block_sum(u32 seed, kvp_block_t block, const void *data)
+static u32 crc_of_address(struct kvp_seed seed, u64 address)
 {
-	__le64 b = cpu_to_le64(kvp_block_nr(block));
+	__le64 a = cpu_to_le64(address);
 
-	return kvp_crc32c(kvp_crc32c(seed, &b, sizeof(b)), data, KVP_BLOCK_SIZE);
+	return kvp_crc32c(seed.crc, &a, sizeof(a));
+}
+
+/*
+ * What an address adds to the sum of a block: the upper half of a product (Knuth, The Art of
+ * Computer Programming 6.4, Fibonacci hashing). The factor is 2^64 divided by the square of the
+ * golden ratio. It keeps addresses apart that lie less than 2^32 / sqrt(5) from each other, 7 TiB.
+ */
+static u32 sum_of_place(struct kvp_seed seed, u64 address)
+{
+	return seed.crc ^ (u32)(address * PLACE_FACTOR >> 32);
+}
+
+/* --- the fold ------------------------------------------------------------------------------- */
+
+/* Each word is rotated by 12 bits more than the one before. @turned: bits that are missing yet. */
+static __always_inline u32 fold_end(const u64 *fold, u32 turned)
+{
+	u64 all = fold[0] ^ rol64(fold[1], 12) ^ rol64(fold[2], 24) ^ rol64(fold[3], 36) ^
+		  rol64(fold[4], 48) ^ rol64(fold[5], 60) ^ rol64(fold[6], 72 - 64);
+	u32 lower, upper;
+
+	all = rol64(all, turned);
+	lower = (u32)all;
+	upper = (u32)(all >> 32);
+	return lower ^ rol32(lower, 1) ^ rol32(upper, 25) ^ rol32(upper, 27);
+}
+
+static __always_inline void fold_words(u64 *fold, const __le64 *words)
+{
+	fold[0] ^= le64_to_cpu(words[0]);
+	fold[1] ^= le64_to_cpu(words[1]);
+	fold[2] ^= le64_to_cpu(words[2]);
+	fold[3] ^= le64_to_cpu(words[3]);
+	fold[4] ^= le64_to_cpu(words[4]);
+	fold[5] ^= le64_to_cpu(words[5]);
+	fold[6] ^= le64_to_cpu(words[6]);
+	OPTIMIZER_HIDE_VAR(fold[0]);
+	OPTIMIZER_HIDE_VAR(fold[1]);
+	OPTIMIZER_HIDE_VAR(fold[2]);
+	OPTIMIZER_HIDE_VAR(fold[3]);
+	OPTIMIZER_HIDE_VAR(fold[4]);
+	OPTIMIZER_HIDE_VAR(fold[5]);
+	OPTIMIZER_HIDE_VAR(fold[6]);
+}
+
+/*
+ * One instruction a word: the fold is in registers, and the compiler is kept from adding up words
+ * of the block first.
+ */
+static __always_inline void fold_half(u64 *fold, const __le64 *w)
+{
+	const __le64 *end = w + KVP_FOLD_TURN;
+
+	for (; w < end; w += FOLD_ROUND) {
+		fold_words(fold, w);
+		fold_words(fold, w + KVP_FOLD_WORDS);
+		fold_words(fold, w + 2 * KVP_FOLD_WORDS);
+		fold_words(fold, w + 3 * KVP_FOLD_WORDS);
+	}
+}
+
+/* What is in the fold is turned back, instead of all that follows. */
+static __always_inline void turn_back(u64 *fold)
+{
+	fold[0] = ror64(fold[0], TURN_BITS);
+	fold[1] = ror64(fold[1], TURN_BITS);
+	fold[2] = ror64(fold[2], TURN_BITS);
+	fold[3] = ror64(fold[3], TURN_BITS);
+	fold[4] = ror64(fold[4], TURN_BITS);
+	fold[5] = ror64(fold[5], TURN_BITS);
+	fold[6] = ror64(fold[6], TURN_BITS);
+}
+
+static u32 fold_block(const void *data)
+{
+	const __le64 *w = data;
+	u64 fold[KVP_FOLD_WORDS] = { 0 };
+
+	fold_half(fold, w);
+	turn_back(fold);
+	fold_half(fold, w + KVP_FOLD_TURN);
+	turn_back(fold);
+	fold_words(fold, w + 2 * KVP_FOLD_TURN);
+	fold[0] ^= le64_to_cpu(w[2 * KVP_FOLD_TURN + KVP_FOLD_WORDS]);
+	return fold_end(fold, TURNS * TURN_BITS);
+}
+
+/* Fold a word of the block, or some of its bytes; the others are 0. */
+static void fold_word(u64 *fold, u32 at, u64 word)
+{
+	fold[at % KVP_FOLD_WORDS] ^= rol64(word, at / KVP_FOLD_TURN * TURN_BITS);
+}
+
+/* Fold a piece of a block that begins at @at. */
+static void fold_piece(u64 *fold, u32 at, const u8 *data, u32 bytes)
+{
+	u32 end = at + bytes;
+	__le64 word;
+
+	while (at < end) {
+		if (at % sizeof(word) || end - at < sizeof(word)) {
+			fold_word(fold, at / 8, (u64)*data++ << 8 * (at % 8));
+			at++;
+			continue;
+		}
+		memcpy(&word, data, sizeof(word));
+		fold_word(fold, at / sizeof(word), le64_to_cpu(word));
+		at += sizeof(word);
+		data += sizeof(word);
+	}
+}
+
+/* --- sums of blocks ------------------------------------------------------------------------- */
+
+u32 kvp_block_sum(struct kvp_seed seed, kvp_block_t block, const void *data)
+{
+	u64 address = kvp_block_nr(block);
+
+	if (!seed.folded)
+		return kvp_crc32c(crc_of_address(seed, address), data, KVP_BLOCK_SIZE);
+	return kvp_crc32c(0, data, KVP_BLOCK_SIZE) ^ fold_block(data) ^
+	       sum_of_place(seed, address);
+}
+
+void kvp_sum_begin(struct kvp_sum *sum, struct kvp_seed seed, kvp_block_t block)
+{
+	u64 address = kvp_block_nr(block);
+
+	*sum = (struct kvp_sum){ .folded = seed.folded };
+	if (seed.folded)
+		sum->place = sum_of_place(seed, address);
+	else
+		sum->crc = crc_of_address(seed, address);
+}
+
+void kvp_sum_add(struct kvp_sum *sum, const void *data, u32 bytes)
+{
+	sum->crc = kvp_crc32c(sum->crc, data, bytes);
+	if (sum->folded)
+		fold_piece(sum->fold, sum->bytes, data, bytes);
+	sum->bytes += bytes;
+}
+
+u32 kvp_sum_end(const struct kvp_sum *sum)
+{
+	return sum->folded ? sum->crc ^ fold_end(sum->fold, 0) ^ sum->place : sum->crc;
 }
 
 /* What a block of zeros makes of a crc32c that has n << 4 * k, at [k][n]; its bits add up. */
@@ -58,21 +259,23 @@ static const u32 behind_zeros[8][16] = {
 	  0x2f3ca753, 0x68fd5da3, 0xa0bf52b3, 0xe77ea843 },
 };
 
-u32 kvp_zeros_sum(u32 seed, u64 block)
+u32 kvp_zeros_sum(struct kvp_seed seed, u64 address)
 {
-	__le64 b = cpu_to_le64(block);
-	u32 k, before = kvp_crc32c(seed, &b, sizeof(b)), sum = 0;
+	u32 k, before, sum = 0;
 
+	if (seed.folded)
+		return sum_of_place(seed, address);
+	before = crc_of_address(seed, address);
 	for (k = 0; k < 8; k++)
 		sum ^= behind_zeros[k][before >> 4 * k & 15];
 	return sum;
 }
 
-u32 kvp_page_sum(u32 seed, u32 level, u64 index, const void *page)
+u32 kvp_page_sum(struct kvp_seed seed, u32 level, u64 index, const void *page)
 {
 	/* The top bits tell a page from a block: neither index reaches them. */
-	__le64 where = cpu_to_le64(index | (u64)(level + 1) << 56);
-	u32 sum = kvp_crc32c(kvp_crc32c(seed, &where, sizeof(where)), page, KVP_BLOCK_SIZE);
+	u32 sum = kvp_crc32c(crc_of_address(seed, index | (u64)(level + 1) << 56), page,
+			     KVP_BLOCK_SIZE);
 
 	return sum ?: 1;
 }

@@ -589,16 +589,13 @@ static bool has_contents(const struct kvp_version *d)
 static u32 sum_of_new(const struct kvp_row_home *h, const struct row *r)
 {
 	const struct kvp_vdev *v = vdev_of(r);
-	u32 i, sum = 0, seed = v->seed;
-	u64 where = kvp_block_nr(kvp_parity_addr(r->row));
+	u32 sum = kvp_zeros_sum(v->seed, kvp_block_nr(kvp_parity_addr(r->row))), i;
 
 	for (i = 1; i < v->nr_legs; i++)
-		if (has_contents(r->new[i])) {
-			sum ^= r->new[i]->crc;
-			seed ^= h->pool->seed;
-			where ^= kvp_block_nr(r->new[i]->block);
-		}
-	return sum ^ kvp_zeros_sum(seed, where);
+		if (has_contents(r->new[i]))
+			sum ^= r->new[i]->crc ^
+			       kvp_zeros_sum(h->pool->seed, kvp_block_nr(r->new[i]->block));
+	return sum;
 }
 
 /*

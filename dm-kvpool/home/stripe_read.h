@@ -14,7 +14,7 @@
  * reader's i-th block. Slots above belong to the read itself.
  *
  * Nothing is verified here: the reader compares all blocks with the table (R8). But a sum alone
- * does not prove a block that was made from a row that is being written. crc32c is linear, so a new
+ * does not prove a block that was made from a row that is being written. Sums are linear, so a new
  * version of one block can have the sum of the older one. Then the new data and the old parity make
  * wrong contents of another block, which have the right sum. So what was made counts only if no
  * write to any of its rows was going home meanwhile (kvp_stripe_read_make()).

@@ -122,7 +122,7 @@ static void take_given(struct kvp_log *log, const struct kvp_log_given *given)
 	log->work_wq = given->work_wq;
 	log->client = given->client;
 	log->of = given->of;
-	log->seed = kvp_sum_seed(given->vdevs->sb->nonce, 0);
+	log->seed = kvp_sum_seed(given->vdevs->sb->nonce, 0, given->vdevs->sb->incompat);
 }
 
 int kvp_log_init(struct kvp_log *log, const struct kvp_log_given *given)

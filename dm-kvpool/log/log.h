@@ -310,7 +310,7 @@ struct kvp_log {
 	struct workqueue_struct *commit_wq, *work_wq;
 	const struct kvp_log_client *client;
 	void *of;
-	u32 seed;		/* for sums of data */
+	struct kvp_seed seed;		/* for sums of data */
 
 	u64 nonce;
 	struct kvp_entry_io *entries;		/* KVP_ENTRIES of them */

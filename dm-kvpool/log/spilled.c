@@ -214,7 +214,7 @@ struct kvp_spilled_read *kvp_log_of_cache_read(struct kvp_log *log, kvp_block_t 
 }
 
 /*
- * The sum alone does not prove that the contents are right, since crc32c is linear. So the version
+ * The sum alone does not prove that the contents are right, since sums are linear. So the version
  * must still be there.
  */
 struct page *kvp_spilled_page(struct kvp_spilled_read *r, kvp_block_t block)

@@ -68,6 +68,7 @@ static void fill_new_sb(struct kvp_pool *pool, const struct kvp_start *s)
 	snprintf(sb->comment, sizeof(sb->comment), "%s", s->comment);
 	sb->create_time = ktime_get_real_seconds();
 	get_random_bytes(&sb->nonce, sizeof(sb->nonce));
+	sb->incompat |= KVP_FEATURES_OF_NEW;
 	sb->log_tail = kvp_lsn(kvp_log_blocks(&sb->vdevs[sb->log_vdev]));
 	sb->log_commit = sb->log_tail;
 	sb->leg_count = s->nr_legs;

@@ -239,7 +239,7 @@ static int find_or_format(struct kvp_pool *pool, const struct kvp_start *s,
 	ret = kvp_cache_check(pool, s, refusal);
 	if (ret)
 		return ret;
-	pool->seed = kvp_sum_seed(pool->sb->nonce, 0);
+	pool->seed = kvp_sum_seed(pool->sb->nonce, 0, pool->sb->incompat);
 	if (s->name[0])
 		snprintf(pool->sb->name, sizeof(pool->sb->name), "%s", s->name);
 	/* Do so even if the host is unknown: the recorded one is no longer right. */

@@ -40,7 +40,8 @@ struct look {
 	struct kvp_leg *leg;		/* the one that lacks the newest superblock */
 	const struct kvp_geometry *g;	/* of its vdev */
 	struct page **pages;
-	u32 seed, pauses, asked, wrong;
+	struct kvp_seed seed;
+	u32 pauses, asked, wrong;
 	bool right;			/* the leg has a page that changed */
 };
 
@@ -170,7 +171,7 @@ static bool lacks_pages(struct kvp_pool *pool, struct kvp_labels *l, u32 leg,
 	u32 v = vdev_of(best, leg), first = first_root(best, v), i;
 	struct look k = {
 		.pool = pool, .leg = &pool->legs[leg], .g = &best->vdevs[v], .pages = l->pages,
-		.seed = kvp_sum_seed(best->nonce, v),
+		.seed = kvp_sum_seed(best->nonce, v, best->incompat),
 	};
 
 	/* If the table was moved, it is unknown which pages changed. */

@@ -494,7 +494,7 @@ int kvp_stripes_read(struct kvp_recovery *rec, kvp_block_t block, const struct k
 {
 	struct kvp_place at = kvp_log_place(log_vdev(rec)->g, r->payload, 0);
 	struct kvp_leg *leg = &log_vdev(rec)->legs[at.leg];
-	u32 seed = rec->pool->seed;
+	struct kvp_seed seed = rec->pool->seed;
 
 	if (kvp_leg_in_sync(leg) && !kvp_recovery_page(rec, leg, at.block, rec->home) &&
 	    kvp_block_sum(seed, block, page_address(rec->home)) == r->crc)

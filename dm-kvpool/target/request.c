@@ -168,22 +168,41 @@ static void copy_to_bio(struct bio *bio, struct bvec_iter *iter, const void *blo
 	}
 }
 
-static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, u32 seed, kvp_block_t block)
+/* A block whose data lies in several pages. */
+static noinline u32 sum_of_pieces(struct bio *bio, struct bvec_iter *iter, struct kvp_seed seed,
+				  kvp_block_t block)
 {
-	__le64 b = cpu_to_le64(kvp_block_nr(block));
-	u32 left = KVP_BLOCK_SIZE, crc = kvp_crc32c(seed, &b, sizeof(b));
+	u32 left = KVP_BLOCK_SIZE;
+	struct kvp_sum sum;
 
+	kvp_sum_begin(&sum, seed, block);
 	while (left) {
 		struct bio_vec bv = bio_iter_iovec(bio, *iter);
 		u32 n = min(left, bv.bv_len);
 		void *p = bvec_kmap_local(&bv);
 
-		crc = kvp_crc32c(crc, p, n);
+		kvp_sum_add(&sum, p, n);
 		kunmap_local(p);
 		bio_advance_iter_single(bio, iter, n);
 		left -= n;
 	}
-	return crc;
+	return kvp_sum_end(&sum);
+}
+
+static u32 sum_of_bio(struct bio *bio, struct bvec_iter *iter, struct kvp_seed seed,
+		      kvp_block_t block)
+{
+	struct bio_vec bv = bio_iter_iovec(bio, *iter);
+	void *p;
+	u32 sum;
+
+	if (bv.bv_len < KVP_BLOCK_SIZE)
+		return sum_of_pieces(bio, iter, seed, block);
+	p = bvec_kmap_local(&bv);
+	sum = kvp_block_sum(seed, block, p);
+	kunmap_local(p);
+	bio_advance_iter_single(bio, iter, KVP_BLOCK_SIZE);
+	return sum;
 }
 
 /* --- durability ------------------------------------------------------------------------- */
@@ -1212,10 +1231,9 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
  * Verify one block that came back. A block for the caches is verified in their own page, where the
  * reader cannot change it any more (R23).
  */
-static bool verify_block(struct kvp_pool *pool, struct bio *bio, struct bvec_iter *iter,
-			 kvp_block_t block, u32 crc)
+static bool verify_block(struct kvp_pool *pool, const struct kvp_bio *k, struct bio *bio,
+			 struct bvec_iter *iter, kvp_block_t block, u32 crc)
 {
-	const struct kvp_bio *k = data_of(bio);
 	struct page *page = k->fill ? kvp_rcache_page(pool->rcache, block) : NULL;
 	struct kvp_candidate *c = k->may_fill ? kvp_admit_begin(pool->admission, block, &k->plan) :
 				  NULL;
@@ -1270,14 +1288,15 @@ static bool copy_newer(struct kvp_pool *pool, struct bio *bio, struct bvec_iter 
 /* Verify against the table as it is now; unwritten blocks among written ones become zeros. */
 static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpage *leaf)
 {
-	struct bvec_iter iter = data_of(bio)->iter;
+	const struct kvp_bio *k = data_of(bio);
+	struct bvec_iter iter = k->iter;
 	kvp_block_t block = kvp_bio_block(iter);
 
 	for (; iter.bi_size; block = kvp_block_add(block, 1)) {
 		bool copied = false;
 		u64 entry;
 
-		if (data_of(bio)->mixed && !copy_newer(pool, bio, &iter, block, &copied))
+		if (k->mixed && !copy_newer(pool, bio, &iter, block, &copied))
 			return false;
 		if (copied)
 			continue;
@@ -1287,7 +1306,7 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
 			copy_to_bio(bio, &iter, NULL);
 			break;
 		case KVP_ENTRY_VALID:
-			if (!verify_block(pool, bio, &iter, block, kvp_entry_crc(entry)))
+			if (!verify_block(pool, k, bio, &iter, block, kvp_entry_crc(entry)))
 				return false;
 			break;
 		default:

@@ -528,7 +528,7 @@ static void every_known_feature_has_a_name(struct kunit *test)
 	kvp_features_print(KVP_INCOMPAT_CACHE | KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_LOG_WINDOW, text);
 	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,log-window");
 	kvp_features_print(~0ull, text);
-	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind,heartbeat");
+	KUNIT_EXPECT_STREQ(test, text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind,heartbeat,folded-sums");
 }
 
 /* The superblock of a parity1 of three legs; the second one is to leave. */

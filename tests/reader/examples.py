@@ -88,7 +88,7 @@ class Fake:
     """The fields of a log that Entry uses."""
     def __init__(self, nonce):
         self.v = vdev(kind=kvread.MIRROR, leg_count=2, segments=16, segment_blocks=512)
-        self.sb = type("Sb", (), {"nonce": nonce, "pool_blocks": 1 << 20, "vdevs": [self.v]})
+        self.sb = type("Sb", (), {"nonce": nonce, "incompat": 4096, "pool_blocks": 1 << 20, "vdevs": [self.v]})
 
 
 def entry(text):
@@ -98,9 +98,11 @@ def entry(text):
         raw[int(at, 16):int(at, 16) + 16] = bytes.fromhex(line)
     nonce = 0x0123456789ABCDEF
     e = kvread.Entry(bytes(raw), Fake(nonce), 0xFEDCBA9876543210, 8705)
-    seed = kvread.seed_of(nonce, 0)
-    a, b = (kvread.block_sum(seed, block, letter * kvread.BLOCK) for block, letter in ((1000, b"A"), (7, b"B")))
-    expect(f"seed = {seed:#x}" in part and f"{a:#x}" in part and f"{b:#x}" in part, True, "sums")
+    seed = kvread.seed_of(Fake(nonce).sb, 0)
+    blocks = {block: bytes(n % m for n in range(kvread.BLOCK)) for block, m in ((1000, 251), (7, 241))}
+    folds = [kvread.fold(data) for data in blocks.values()]
+    a, b = (kvread.block_sum(seed, block, data) for block, data in blocks.items())
+    expect(all(f"{x:#x}" in part for x in (seed.crc, a, b, *folds)), True, "sums")
     expect(e.records, [(kvread.DATA, 1000, 0, 1, a), (kvread.INTENT, 7, 0, 1, b),
                        (kvread.DISCARD, 2048, 0, 512, 0)], "records")
     expect((e.epoch, e.lsn, e.prev_lsn, e.prev_csum, e.blocks, e.durable),

@@ -28,7 +28,7 @@ REDO_BEGUN = 1
 REDO_BEGUN_ANEW = 3	# in place of a complete one that is damaged
 FLAG_LAST = 1
 FEATURES = {2: "cache", 4: "vdevs", 16: "generations", 32: "log turns", 64: "cache parity1", 128: "log window",
-            256: "resilver", 512: "table-behind", 2048: "heartbeat"}
+            256: "resilver", 512: "table-behind", 2048: "heartbeat", 4096: "folded sums"}
 LOST_POINTER = 0xBFFFFFFF00000001
 
 
@@ -87,16 +87,46 @@ def crc_block(crc, data):
     return _seen[data] ^ z[0][crc & 255] ^ z[1][crc >> 8 & 255] ^ z[2][crc >> 16 & 255] ^ z[3][crc >> 24]
 
 
-def seed_of(nonce, vdev):
-    return crc32c(0xFFFFFFFF, struct.pack("<QI", nonce, vdev))
+Seed = namedtuple("Seed", "crc folded")
+_folds = {ZEROS: 0}
+
+
+def rotate(x, bits, width):
+    return (x << bits | x >> (width - bits)) & ((1 << width) - 1)
+
+
+def fold(data):
+    """Sums: the fold of a block. As one number, 252 words at a time: seven words of them are a group."""
+    if data not in _folds:
+        r = 0
+        for part in range(3):
+            words, groups = int.from_bytes(data[part * 2016:part * 2016 + 2016], "little"), 0
+            while words:
+                groups ^= words & (1 << 7 * 64) - 1
+                words >>= 7 * 64
+            for j in range(7):
+                r ^= rotate(groups >> 64 * j & (1 << 64) - 1, (12 * j + 11 * part) % 64, 64)
+        low, high = r & 0xFFFFFFFF, r >> 32
+        _folds[data] = low ^ rotate(low, 1, 32) ^ rotate(high, 25, 32) ^ rotate(high, 27, 32)
+    return _folds[data]
+
+
+def seed_of(sb, vdev):
+    return Seed(crc32c(0xFFFFFFFF, struct.pack("<QI", sb.nonce, vdev)), bool(sb.incompat & 4096))
+
+
+def place(seed, address):
+    return seed.crc ^ address * 0x61C8864680B583EB >> 32 & 0xFFFFFFFF
 
 
 def block_sum(seed, address, data):
-    return crc_block(crc32c(seed, struct.pack("<Q", address)), data)
+    if seed.folded:
+        return crc_block(0, data) ^ fold(data) ^ place(seed, address)
+    return crc_block(crc32c(seed.crc, struct.pack("<Q", address)), data)
 
 
 def page_sum(seed, level, index, page):
-    return block_sum(seed, index | level + 1 << 56, page) or 1
+    return crc_block(crc32c(seed.crc, struct.pack("<Q", index | level + 1 << 56)), page) or 1
 
 
 def without_sum(data, at, start=0xFFFFFFFF):
@@ -632,7 +662,7 @@ def choose(legs):
 class Table:
     def __init__(self, sb, vdev):
         self.sb, self.vdev = sb, vdev
-        self.seed = seed_of(sb.nonce, vdev.index)
+        self.seed = seed_of(sb, vdev.index)
         self.pages = {}
         self.lost = 0
 
@@ -746,7 +776,7 @@ class Log:
         self.sb = sb
         self.v = sb.vdevs[sb.log_vdev]
         self.carriers = [v for v in sb.vdevs if v.index == sb.log_vdev or sb.log_others >> v.index & 1]
-        self.seeds = [seed_of(sb.nonce, v.index) for v in sb.vdevs]
+        self.seeds = [seed_of(sb, v.index) for v in sb.vdevs]
         self.limit = sb.log_tail + self.v.window
         self.versions = {}          # block: [Version], oldest first
         self.discards = []          # (lsn, rec, block, count), oldest first
@@ -983,7 +1013,7 @@ class Pool:
             self.sb = choose(self.legs)
             self.tables = {v.index: Table(self.sb, v) for v in self.sb.vdevs if not v.is_cache}
             self.log = Log(self.sb)
-            self.seed = seed_of(self.sb.nonce, 0)
+            self.seed = seed_of(self.sb, 0)
         except BaseException:
             self.close()
             raise

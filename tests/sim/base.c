@@ -99,10 +99,12 @@ static const struct base *make_base(struct base *b, const struct host_start *sha
 	enum sabotage sabotage = disks.sabotage;
 	u32 i;
 
-	if (b->legs == legs && b->second == shape->second && b->levels == sim_least_levels)
+	if (b->legs == legs && b->second == shape->second && b->levels == sim_least_levels &&
+	    b->old_sums == sim_old_sums)
 		return b;
 	forget_base(b);
 	b->levels = sim_least_levels;
+	b->old_sums = sim_old_sums;
 	disks.sabotage = BREAK_NOTHING;
 	oracle_init(&b->o, shape->second ? host_boundary(shape) + 128 :
 			   shape->large  ? LARGE_BLOCKS : POOL_BLOCKS);

@@ -311,28 +311,36 @@ static bool golden_log_entry_test(void)
 
 static bool golden_sums_test(void)
 {
-	u32 seed = kvp_sum_seed(0x1122334455667788ull, 0), i;
+	struct kvp_seed seed = kvp_sum_seed(0x1122334455667788ull, 0, 0), folded = seed;
 	u8 data[4096];
+	u32 i;
 	bool good;
 
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = i * 7 + 3;
-	good = expect(seed == GOLDEN_SEED, "seed %08x", seed);
+	folded.folded = true;
+	good = expect(seed.crc == GOLDEN_SEED, "seed %08x", seed.crc);
 	good &= expect(kvp_block_sum(seed, 17, data) == GOLDEN_BLOCK_17, "sum of a block");
+	good &= expect(kvp_block_sum(folded, 17, data) == GOLDEN_FOLDED_17, "with its fold");
+	good &= expect(kvp_page_sum(folded, 1, 5, data) == GOLDEN_PAGE_1_5, "a page has no fold");
 	good &= expect(kvp_page_sum(seed, 1, 5, data) == GOLDEN_PAGE_1_5, "sum of a page");
 	return good;
 }
 
 /* Every bit of the input before the data; and of blocks that are xored. */
-static bool zeros_sums_test(void)
+static bool zeros_sums_of(u64 features)
 {
-	u32 seed = kvp_sum_seed(0x1122334455667788ull, 0), other = kvp_sum_seed(5, 3), i;
+	struct kvp_seed seed = kvp_sum_seed(0x1122334455667788ull, 0, features), bits = seed;
+	struct kvp_seed other = kvp_sum_seed(5, 3, features);
 	u8 zeros[4096] = { 0 }, a[4096], b[4096], both[4096];
 	bool good = true;
+	u32 i;
 
-	for (i = 0; i < 32; i++)
-		good &= expect(kvp_zeros_sum(BIT(i), 0) == kvp_block_sum(BIT(i), 0, zeros),
-			       "bit %u", i);
+	for (i = 0; i < 32; i++) {
+		bits.crc = BIT(i);
+		good &= expect(kvp_zeros_sum(bits, 0) == kvp_block_sum(bits, 0, zeros), "bit %u",
+			       i);
+	}
 	for (i = 0; i < 64; i++)
 		good &= expect(kvp_zeros_sum(seed, BIT(i)) == kvp_block_sum(seed, BIT(i), zeros),
 			       "block 2^%u", i);
@@ -341,11 +349,18 @@ static bool zeros_sums_test(void)
 		b[i] = i * i >> 3;
 		both[i] = a[i] ^ b[i];
 	}
-	good &= expect(kvp_block_sum(other, 99, both) ==
-		       (kvp_block_sum(seed, 17, a) ^ kvp_block_sum(seed, 4711, b) ^
-			kvp_zeros_sum(other ^ seed ^ seed, 99 ^ 17 ^ 4711)),
-				"sum of two blocks added up");
+	good &= expect((kvp_block_sum(other, 99, both) ^ kvp_zeros_sum(other, 99)) ==
+		       (kvp_block_sum(seed, 17, a) ^ kvp_zeros_sum(seed, 17) ^
+			kvp_block_sum(seed, 4711, b) ^ kvp_zeros_sum(seed, 4711)),
+		       "sum of two blocks added up");
 	return good;
+}
+
+static bool zeros_sums_test(void)
+{
+	bool old = zeros_sums_of(0);
+
+	return zeros_sums_of(KVP_INCOMPAT_FOLDED_SUMS) && old;
 }
 
 /* Vectors of RFC 3720, appendix B.4; ours is not inverted. */

@@ -102,11 +102,29 @@ def log_entry():
     return bytes(b)
 
 
+def rotate(word, bits, width):
+    return (word << bits | word >> (width - bits)) & ((1 << width) - 1)
+
+
+def fold(data):
+    words = struct.unpack("<512Q", data)
+    both = 0
+    for i, word in enumerate(words):
+        both ^= rotate(word, (12 * (i % 7) + 11 * (i // 252)) % 64, 64)
+    lower, upper = both & 0xFFFFFFFF, both >> 32
+    return lower ^ rotate(lower, 1, 32) ^ rotate(upper, 25, 32) ^ rotate(upper, 27, 32)
+
+
+def place(seed, address):
+    return seed ^ address * 0x61C8864680B583EB >> 32 & 0xFFFFFFFF
+
+
 def sums():
     data = bytes((i * 7 + 3) & 0xFF for i in range(4096))
     seed = crc32c(crc32c(0xFFFFFFFF, struct.pack("<Q", 0x1122334455667788)), struct.pack("<I", 0))
     yield "SEED", seed
     yield "BLOCK_17", crc32c(crc32c(seed, struct.pack("<Q", 17)), data)
+    yield "FOLDED_17", crc32c(0, data) ^ fold(data) ^ place(seed, 17)
     yield "PAGE_1_5", crc32c(crc32c(seed, struct.pack("<Q", 5 | 2 << 56)), data) or 1
 
 

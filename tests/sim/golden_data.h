@@ -2,6 +2,7 @@
 /* Written by golden.py. Lines of zeros are left out. */
 #define GOLDEN_SEED 0x3a039d92u
 #define GOLDEN_BLOCK_17 0xc946d1aeu
+#define GOLDEN_FOLDED_17 0x3d00a601u
 #define GOLDEN_PAGE_1_5 0xa159358bu
 
 struct golden_line {

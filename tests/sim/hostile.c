@@ -187,7 +187,8 @@ static bool try_log(const struct material *m, struct rng *rng, u8 *buf)
 static bool try_page(const struct material *m, struct rng *rng, u8 *page)
 {
 	const struct kvp_geometry *g = &m->newest.vdevs[0];
-	u32 seed = kvp_sum_seed(m->newest.nonce, 0), i;
+	struct kvp_seed seed = kvp_sum_seed(m->newest.nonce, 0, 0);
+	u32 i;
 	u32 sum = kvp_ptr_sum(m->newest.roots[0]), level = rng_below(rng, KVP_MAX_LEVELS);
 	u64 index = rng_below(rng, 4), blocks = kvp_table_blocks(g);
 	bool same;
@@ -340,7 +341,7 @@ static void forge_leaf(struct rng *rng, struct image *img, const struct kvp_geom
 		read_slot(img, slot, d);
 		if (le64_to_cpu(d->roots[0]) != root)
 			continue;
-		forged = kvp_page_sum(kvp_sum_seed(le64_to_cpu(d->nonce), 0), 0, 0, page);
+		forged = kvp_page_sum(kvp_sum_seed(le64_to_cpu(d->nonce), 0, 0), 0, 0, page);
 		d->roots[0] = cpu_to_le64(kvp_ptr(forged, kvp_ptr_era(root), kvp_ptr_slot(root),
 						  rng_below(rng, 2)));
 		reseal_sb(d);
@@ -533,7 +534,7 @@ static bool hostile_decoders(void)
 	collect_log(m, &v->img[0]);
 	collect_leaf(m, &v->img[0]);
 	good = expect(m->nr_sb && m->nr_log && kvp_ptr_sum(m->newest.roots[0]) ==
-		      kvp_page_sum(kvp_sum_seed(m->newest.nonce, 0), 0, 0, m->leaf),
+		      kvp_page_sum(kvp_sum_seed(m->newest.nonce, 0, 0), 0, 0, m->leaf),
 		      "nothing to mutate");
 	for (i = 0; good && i < n; i++)
 		good = i % 6 == 0 ? try_sb(m, &rng, d, sb) :

@@ -189,26 +189,24 @@ static bool mixture_is_not_accepted_beside_a_silent_leg(struct script *s)
 
 static u8 triplets[3][KVP_BLOCK_SIZE];
 
-/* A difference without a sum has none at another place either. */
 static void make_triplets(void)
 {
 	u32 i;
 
 	for (i = 0; i < KVP_BLOCK_SIZE; i++)
 		triplets[0][i] = (u8)(i * 7 + 1);
-	same_sum(triplets[0], triplets[1]);
-	memcpy(triplets[2], triplets[0], KVP_BLOCK_SIZE);
-	for (i = 8; i < KVP_BLOCK_SIZE; i++)
-		triplets[2][i - 8] ^= triplets[0][i] ^ triplets[1][i];
+	same_sum(triplets[0], triplets[1], 100);
+	same_sum(triplets[0], triplets[2], 200);
 }
 
 static bool have_one_sum(const struct host *h)
 {
-	u32 seed = h->pool->seed, sum = kvp_block_sum(seed, 70, triplets[0]);
+	struct kvp_seed seed = h->pool->seed;
+	u32 sum = kvp_block_sum(seed, 70, triplets[0]);
 
 	return sum == kvp_block_sum(seed, 70, triplets[1]) &&
 	       sum == kvp_block_sum(seed, 70, triplets[2]) &&
-	       memcmp(triplets[0], triplets[2], KVP_BLOCK_SIZE);
+	       memcmp(triplets[1], triplets[2], KVP_BLOCK_SIZE);
 }
 
 /* The third of them, amid blocks of which none gets home. */

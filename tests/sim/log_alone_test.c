@@ -319,7 +319,7 @@ static void expect_data(struct alone *a, kvp_lsn_t lsn, u64 block, u32 n, struct
 			fill(want, block + i, 0);
 			if (r.kind != KVP_REC_DATA || r.block != block + i ||
 			    memcmp(data, want, sizeof(want)) ||
-			    r.crc != kvp_block_sum(kvp_sum_seed(a->sb.nonce, 0),
+			    r.crc != kvp_block_sum(kvp_sum_seed(a->sb.nonce, 0, a->sb.incompat),
 						   kvp_block(block + i), want))
 				sim_fail("record %u is not that of block %llu", i, block + i);
 		}

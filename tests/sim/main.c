@@ -129,6 +129,7 @@ static const struct suite {
 	{ "random", run_random },
 	{ "hostile", run_hostile },
 	{ "trouble", run_trouble },
+	{ "sums", run_sums },
 	{ "unread", run_unread },
 	{ "grow", run_grow },
 	{ "matrix", run_matrix },
@@ -308,6 +309,7 @@ int main(int argc, char **argv)
 
 		if (!is_in(&suites[i], suite))
 			continue;
+		choose_sums(suites[i].name);
 		suites[i].run();
 		if (totals.passed + totals.failed != before.passed + before.failed)
 			printf("# %s: %u passed, %u failed, %.1f s\n", suites[i].name,

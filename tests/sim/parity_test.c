@@ -1370,7 +1370,7 @@ static void make_twins(struct script *t)
 
 	for (i = 0; i < KVP_BLOCK_SIZE; i++)
 		twins.data[0][i] = (u8)(i * 7 + 1);
-	same_sum(twins.data[0], twins.data[1]);
+	same_sum(twins.data[0], twins.data[1], 100);
 	host_write(&t->host, 64, 64, true);
 	slow_down(t);
 	twins.block = missing_block(t, 72, &twins.other);

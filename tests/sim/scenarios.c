@@ -1783,42 +1783,6 @@ static void fill_outlives_its_cache(struct script *s)
 	host_read_check(h, 70);
 }
 
-void same_sum(const u8 *a, u8 *b)
-{
-	u32 want = kvp_crc32c(0, a, KVP_BLOCK_SIZE), crc, bit, i;
-	u32 basis[32] = { 0 }, from[32] = { 0 }, flips = 0;
-
-	memcpy(b, a, KVP_BLOCK_SIZE);
-	b[100] ^= 0x55;
-	crc = kvp_crc32c(0, b, KVP_BLOCK_SIZE) ^ want;
-	/* the effect of each of the last 32 bits; then eliminate */
-	for (bit = 0; bit < 32; bit++) {
-		u32 effect, chosen = BIT(bit);
-
-		b[4092 + bit / 8] ^= BIT(bit % 8);
-		effect = kvp_crc32c(0, b, KVP_BLOCK_SIZE) ^ want ^ crc;
-		b[4092 + bit / 8] ^= BIT(bit % 8);
-		for (i = 32; i-- && effect; )
-			if (effect >> i & 1) {
-				if (!basis[i]) {
-					basis[i] = effect;
-					from[i] = chosen;
-					break;
-				}
-				effect ^= basis[i];
-				chosen ^= from[i];
-			}
-	}
-	for (i = 32; i--; )
-		if (crc >> i & 1) {
-			crc ^= basis[i];
-			flips ^= from[i];
-		}
-	for (bit = 0; bit < 32; bit++)
-		if (flips >> bit & 1)
-			b[4092 + bit / 8] ^= BIT(bit % 8);
-}
-
 static u8 twins[2][4096];
 
 static void overwrite_with_the_twin(struct host *h)
@@ -1835,7 +1799,7 @@ static void fill_races_a_write_of_the_same_sum(struct script *s)
 
 	for (i = 0; i < 4096; i++)
 		twins[0][i] = (u8)(i * 7 + 1);
-	same_sum(twins[0], twins[1]);
+	same_sum(twins[0], twins[1], 100);
 	if (kvp_block_sum(h->pool->seed, 70, twins[0]) != kvp_block_sum(h->pool->seed, 70,
 		twins[1]) ||
 	    !memcmp(twins[0], twins[1], 4096))

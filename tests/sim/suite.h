@@ -75,12 +75,17 @@ extern u32 sim_least_levels;
  */
 const char *deep_name(const char *name);
 
+/** sim_old_sums - new pools are as those of older modules: sums of blocks contain no fold */
+extern bool sim_old_sums;
+/** choose_sums() - let one run of @suite in four, by the seed, make pools with old sums */
+void choose_sums(const char *suite);
 /**
  * same_sum() - fill @b with contents that differ from @a, and have the same sum
+ * @at: a byte that differs, below 2000
  *
- * As crc32c is linear, that holds for any seed.
+ * As sums are linear, that holds for any seed. It holds with the fold and without it.
  */
-void same_sum(const u8 *a, u8 *b);
+void same_sum(const u8 *a, u8 *b, u32 at);
 
 #define POOL_BLOCKS	512u
 #define LARGE_BLOCKS	4096u	/* the least; legs of such a pool are three times as large */
@@ -89,7 +94,7 @@ struct base {
 	struct image img[MAX_DISKS];
 	struct oracle o;
 	u32 legs, levels;
-	bool parity, second_parity;
+	bool old_sums, parity, second_parity;
 	u32 second, cache;
 	u64 log_start, log_blocks, data_start;
 };
@@ -182,6 +187,7 @@ void run_hostile(void);
 /** run_tableline() - its part that is in tableline_test.c */
 void run_tableline(void);
 void run_trouble(void);
+void run_sums(void);
 /** run_refused() - its part that is in refused_test.c */
 void run_refused(void);
 void run_unread(void);

@@ -88,7 +88,7 @@ interrupted() {
 	run 4 status -x tank; has out '/dev/a +resilvering'; has out ' resilver: running, [0-9]+ % of'
 	has out 'advice: leg /dev/a is resilvering, .*kvpoolctl wait -t resilver tank'
 	run 0 metrics; has out '^kvpool_leg_state\{.*path="/dev/a",state="resilvering"\} 1$'
-	run 4 status -j tank; has out '"features":\[[^]]*"resilver"\]'
+	run 4 status -j tank; has out '"features":\[[^]]*"resilver"'
 	run 3 online tank /dev/a; has err 'it resilvers already'
 	retry 60 stat_over tank resilver.copied 0
 	run 0 offline tank /dev/a

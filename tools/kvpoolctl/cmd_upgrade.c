@@ -9,7 +9,10 @@
 #include "pool_object.h"
 #include "protect.h"
 
-/* Each feature is set by what makes use of it; none is to be turned on. */
+/*
+ * Each feature is set by what makes use of it; none is to be turned on. Sums are those that the
+ * pool was made with.
+ */
 static const struct feature {
 	u64 bit;
 	const char *set, *clears;	/* when; NULL: never */
@@ -27,6 +30,7 @@ static const struct feature {
 	{ KVP_INCOMPAT_RESILVER, "a leg resilvers", "it is in sync, or out" },
 	{ KVP_INCOMPAT_TABLE_BEHIND, "grow, which moves the table behind the data", NULL },
 	{ KVP_INCOMPAT_HEARTBEAT, "set heartbeat=SECONDS", "set heartbeat=0" },
+	{ KVP_INCOMPAT_FOLDED_SUMS, "create; an older pool keeps its sums", NULL },
 };
 
 /* A bit that this version knows, and the list here does not, is a fault of the build. */

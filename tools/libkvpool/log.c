@@ -25,9 +25,10 @@ void log_rec(const void *buf, u32 i, struct kvp_rec *r)
 /* The sum that the payload of a record must have; parity sums with its vdev's seed. */
 static u32 payload_sum(const struct kvp_sb *sb, const struct kvp_rec *r, const void *data)
 {
-	return r->kind == KVP_REC_PARITY ?
-	       kvp_block_sum(kvp_sum_seed(sb->nonce, r->vdev), kvp_parity_addr(r->block), data) :
-	       kvp_block_sum(kvp_sum_seed(sb->nonce, 0), r->block, data);
+	bool parity = r->kind == KVP_REC_PARITY;
+	struct kvp_seed seed = kvp_sum_seed(sb->nonce, parity ? r->vdev : 0, sb->incompat);
+
+	return kvp_block_sum(seed, parity ? kvp_parity_addr(r->block) : r->block, data);
 }
 
 u32 walker_sum(const struct walker *k, const struct kvp_rec *r, const void *data)

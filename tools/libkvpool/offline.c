@@ -10,8 +10,8 @@ void offline_init(struct offline_pool *p, const struct kvp_sb *sb, u32 vdev)
 	p->sb = sb;
 	p->vdev = vdev;
 	p->g = &sb->vdevs[vdev];
-	p->seed = kvp_sum_seed(sb->nonce, vdev);
-	p->data_seed = kvp_sum_seed(sb->nonce, 0);
+	p->seed = kvp_sum_seed(sb->nonce, vdev, sb->incompat);
+	p->data_seed = kvp_sum_seed(sb->nonce, 0, sb->incompat);
 	for (i = 0; i < vdev; i++)
 		p->first_root += kvp_has_data(&sb->vdevs[i]) ? kvp_root_count(&sb->vdevs[i]) : 0;
 }

@@ -10,9 +10,8 @@ struct offline_pool {
 	u32 vdev;
 	const struct kvp_geometry *g;		/* of the vdev */
 	u32 first_root;				/* index of its first root in the superblock */
-	/* seed of the sums of its table pages and its parity */
-	u32 seed;
-	u32 data_seed;				/* seed of the sums of data, by block of the pool */
+	struct kvp_seed seed;			/* for its table pages and its parity */
+	struct kvp_seed data_seed;		/* for data, by block of the pool */
 	const struct device *legs[KVP_MAX_MIRROR_LEGS];	/* legs that may be read; open */
 	/* leg index in the superblock, by place in legs[] */
 	u32 index[KVP_MAX_MIRROR_LEGS];

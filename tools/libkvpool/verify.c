@@ -160,7 +160,8 @@ static enum verify_state by_table(struct checker *c, u64 block, u64 entry, bool 
 }
 
 struct logged {
-	u64 seed, block;
+	struct kvp_seed seed;
+	u64 block;
 };
 
 static u32 sum_of(void *arg, const void *data)

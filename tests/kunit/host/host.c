@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <kunit/test.h>
+#include <linux/sort.h>
 
 static struct kunit_suite *suites;
 static unsigned int passed, failed;
@@ -18,6 +19,12 @@ void *memchr_inv(const void *start, int c, size_t bytes)
 		if (*p != (u8)c)
 			return (void *)p;
 	return NULL;
+}
+
+void sort(void *base, size_t num, size_t size, int (*cmp)(const void *, const void *),
+	  void (*swap)(void *, void *, int))
+{
+	qsort(base, num, size, cmp);
 }
 
 ssize_t strscpy(char *to, const char *from, size_t size)

@@ -11,7 +11,7 @@ no_udev
 mksim a 3000; mksim c 3072
 dev=/dev/mapper/p
 dmsetup create p --table "0 $(sectors_of 2800) kvpool - 8 format name=p log_size=8M ram_cache=0 seq_cutoff_write=1G write_buffer=16M destage_idle_ms=86400000 cache_dirty_max=2147483648 single 1 /dev/a cache 1 /dev/c"
-expect_stat p features vdevs,cache,log-window
+expect_stat p features vdevs,cache,log-window,folded-sums
 table=$(dmsetup table p)
 expect_stat p log.size $((2 << 30))
 # The disk answers after a long time, or at once. So destage has only one round in hand at

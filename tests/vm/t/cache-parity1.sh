@@ -33,7 +33,7 @@ run 0 status -j tank
 expect_eq "$(json pools.0.cache.kind) $(json pools.0.cache.mode) $(json pools.0.cache.state)" "cache-parity1 writeback online"
 expect_eq "$(json pools.0.losses_survivable) $(json pools.0.cache.size)" "1 $size" "what the plan said"
 expect_eq "$(kvpoolctl get -p tank cache_dirty_max) $((dirty <= size))" "$dirty 1"
-run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 70
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" $((2 + 4 + 64 + 4096))
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 dd if=/dev/urandom of=/tmp/m/kept bs=1M count=4 conv=fsync status=none

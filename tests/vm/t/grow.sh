@@ -42,7 +42,7 @@ expect_eq "$(json plan.action) $(json plan.size_before) $(json plan.size)" "grow
 wait_more tank io.write_blocks 256
 end_fio $fio /tmp/fio.log
 run 0 events tank; has out 'legs_grown vdevs=1 '
-expect_eq "$(stat_of tank features)" table-behind
+expect_eq "$(stat_of tank features)" table-behind,folded-sums
 oracle write $dev $(($(size) / 4096 - 1000)) 1000 2 fsync bs=32
 expect_eq "$(oracle show $dev 0 $blocks)" "0 $blocks v1" "contents"
 sound

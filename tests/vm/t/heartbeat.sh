@@ -62,7 +62,7 @@ echo "--- each leg has the heartbeat"
 run 0 create -o log_size=4M tank mirror /dev/a /dev/b
 expect_eq "$(beats /dev/a)" "" "blocks of a pool without a heartbeat"
 run 0 set tank heartbeat=1
-expect_stat tank features heartbeat
+expect_stat tank features heartbeat,folded-sums
 moves() { [ "$(newest /dev/b)" != "$1" ]; }
 retry 30 moves ""
 retry 30 moves "$(newest /dev/b)"
@@ -129,5 +129,5 @@ dmsetup remove --retry tank
 run 0 import tank
 scrub tank
 run 0 set tank heartbeat=0
-expect_stat tank features ""
+expect_stat tank features folded-sums
 run 0 export tank

@@ -56,7 +56,7 @@ expect_eq "$(json pools.0.memory.log_parity)" "$(stat_of tank memory.log_parity)
 for use in index fills summaries table; do
 	[ "$(json pools.0.memory.$use)" -gt 0 ] || fail "memory for $use: $(json pools.0.memory.$use)"
 done
-run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 6
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" $((2 + 4 + 4096))
 mkfs.ext4 -q -E nodiscard /dev/mapper/tank
 mkdir -p /tmp/m; mount /dev/mapper/tank /tmp/m
 fio --name=c --filename=/tmp/m/file --rw=randwrite --bs=4k --size=4m --fdatasync=1 --verify=crc32c \

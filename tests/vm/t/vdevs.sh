@@ -28,7 +28,7 @@ run 0 status tank
 has out '^  tank +online'; has out '^    mirror-0 +online'; has out '^      /dev/b +online +0 +0 +0 +0$'
 has out '^    parity1-1 +online'; has out '^      /dev/e +online'
 run 0 status -v tank; has out 'mirror-0 +online +[0-9.]+ MiB +has the log$'; has out 'parity1-1 +online +[0-9.]+ MiB +has the log$'
-run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" 36 # vdevs, and a log that rotates over them
+run 0 inspect -j /dev/d; expect_eq "$(json inspect.superblock.incompat)" $((4 + 32 + 4096)) # vdevs, a log that rotates over them, and folded sums
 run 0 get tank chunk; expect_eq "$(cat /tmp/out)" 64K
 run 0 get -j tank; expect_eq "$(json tunables.chunk.value)" 65536
 

@@ -834,6 +834,7 @@ int main(void)
 	cache = IMAGE_THREE_SSDS;
 	test_stripes();
 	for (cache = IMAGE_CACHES; cache < IMAGE_CACHES + IMAGE_SHAPES; cache++) {
+		image_old_sums = cache % 2;
 		test_shape_whole();
 		test_shape_rotten();
 		test_contents();

@@ -343,7 +343,7 @@ static void make_fit(const struct image *m, struct entry *e)
 		at = log_byte(e, e->lsn + kvp_log_payload_at(e->g, &h, n++), 0, &leg);
 		image_read(m, leg, at, data, sizeof(data));
 		to = r.kind == KVP_REC_PARITY ? kvp_parity_addr(r.block) : r.block;
-		r.crc = kvp_block_sum(kvp_sum_seed(m->sb.nonce, r.vdev), to, data);
+		r.crc = kvp_block_sum(kvp_sum_seed(m->sb.nonce, r.vdev, m->sb.incompat), to, data);
 		kvp_rec_encode(&r, rec_of(e, i));
 	}
 }
@@ -475,8 +475,8 @@ static void mutate_table(struct image *m)
 			times--;
 		}
 		put_page(m, g, level, index, &page);
-		ptr = kvp_ptr(kvp_page_sum(kvp_sum_seed(m->sb.nonce, v), level, index, &page), 5,
-			      1, rnd(2));
+		ptr = kvp_ptr(kvp_page_sum(kvp_sum_seed(m->sb.nonce, v, m->sb.incompat), level,
+					   index, &page), 5, 1, rnd(2));
 	}
 	if (!rnd(8))
 		return;
@@ -631,18 +631,22 @@ static void make_images(struct image *images)
 	unsigned int i;
 
 	image_standard(&images[0], 2, IMAGE_LARGE);
+	image_old_sums = true;
 	image_standard(&images[1], 1, IMAGE_SMALL);
+	image_old_sums = false;
 	image_standard(&images[2], 2, IMAGE_SMALL);
 	images[2].entries[STD_POISONED] = 0;
 	image_seal(&images[2]);
 	for (i = 1; i < IMAGE_CACHES; i++)
 		image_standard_cached(&images[2 + i], 2, IMAGE_SMALL, (enum image_cache)i);
 	for (i = 0; i < IMAGE_SHAPES; i++) {
+		image_old_sums = i % 4 == 1;
 		image_standard_shaped(&images[COPIED + 2 * i], &image_shapes[i], IMAGE_SMALL);
 		image_standard_shaped(&images[COPIED + 2 * i + 1], &image_shapes[i], IMAGE_SMALL);
 		images[COPIED + 2 * i + 1].entries[STD_POISONED] = 0;
 		image_stop(&images[COPIED + 2 * i + 1]);
 	}
+	image_old_sums = false;
 }
 
 /* Spoils one of the images, reads it, and restores it. */

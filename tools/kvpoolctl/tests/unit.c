@@ -111,7 +111,7 @@ static void test_features(void)
 	char text[KVP_FEATURES_LEN];
 
 	kvp_features_print(KVP_INCOMPAT_KNOWN, text);
-	expect(!strcmp(text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind,heartbeat"));
+	expect(!strcmp(text, "vdevs,cache,cache-parity1,log-window,log-turns,generations,resilver,table-behind,heartbeat,folded-sums"));
 	kvp_features_print(KVP_INCOMPAT_VDEVS | KVP_INCOMPAT_CACHE | KVP_INCOMPAT_LOG_WINDOW, text);
 	expect(!strcmp(text, "vdevs,cache,log-window"));
 	kvp_features_print(0, text);

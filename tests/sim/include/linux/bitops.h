@@ -12,6 +12,21 @@
 #define BITS_TO_LONGS(n) (((n) + 63) / 64)
 #define DECLARE_BITMAP(name, bits) unsigned long name[BITS_TO_LONGS(bits)]
 
+static inline u32 rol32(u32 word, unsigned int bits)
+{
+	return word << (bits & 31) | word >> (-bits & 31);
+}
+
+static inline u64 rol64(u64 word, unsigned int bits)
+{
+	return word << (bits & 63) | word >> (-bits & 63);
+}
+
+static inline u64 ror64(u64 word, unsigned int bits)
+{
+	return rol64(word, -bits);
+}
+
 static inline bool test_bit(long n, const volatile unsigned long *p)
 {
 	return p[n / 64] >> (n % 64) & 1;

@@ -25,6 +25,7 @@
 #ifndef __always_inline
 #define __always_inline	inline __attribute__((always_inline))
 #endif
+#define OPTIMIZER_HIDE_VAR(var)	__asm__("" : "=r"(var) : "0"(var))
 #define noinline	__attribute__((noinline))
 #define __maybe_unused	__attribute__((unused))
 #define __printf(a, b)	__attribute__((format(printf, a, b)))

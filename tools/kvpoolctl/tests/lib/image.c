@@ -134,6 +134,8 @@ static void lay_out(struct image *m, const struct image_shape *shape)
 	sb->root_count = (u32)kvp_sb_roots(sb);
 }
 
+bool image_old_sums;
+
 static void make_superblock(struct image *m, const struct image_shape *shape)
 {
 	const struct kvp_geometry *g;
@@ -146,6 +148,7 @@ static void make_superblock(struct image *m, const struct image_shape *shape)
 	sb->write_time = sb->create_time = 1700000000;
 	sb->flags = 0;
 	sb->nonce = 0x1122334455667788;
+	sb->incompat |= image_old_sums ? 0 : KVP_FEATURES_OF_NEW;
 	sb->log_nonce = 0x99aabbccddeeff00;
 	sb->era = 7;
 	sb->checkpoint = 9;
@@ -198,7 +201,7 @@ void image_make_shaped(struct image *m, const struct image_shape *shape, u64 blo
 		snprintf(m->path[i], sizeof(m->path[i]), "/proc/self/fd/%d", m->fd[i]);
 	}
 	make_superblock(m, shape);
-	m->seed = kvp_sum_seed(m->sb.nonce, 0);
+	m->seed = kvp_sum_seed(m->sb.nonce, 0, m->sb.incompat);
 	m->entries = calloc(m->sb.pool_blocks, sizeof(*m->entries));
 	m->home = calloc(m->sb.pool_blocks, 1);
 	m->now = calloc(m->sb.pool_blocks, 1);
@@ -295,7 +298,8 @@ static void row_parity(const struct image *m, u32 v, u64 row, const u8 *versions
 
 static u32 parity_sum(const struct image *m, u32 v, u64 row, const void *data)
 {
-	return kvp_block_sum(kvp_sum_seed(m->sb.nonce, v), kvp_parity_addr(row), data);
+	return kvp_block_sum(kvp_sum_seed(m->sb.nonce, v, m->sb.incompat), kvp_parity_addr(row),
+			     data);
 }
 
 /* Makes the record without its sum, and its payload if it has one. */
@@ -471,8 +475,8 @@ static u64 write_page(struct image *m, u32 v, u32 level, u64 index, const u64 *s
 		image_write(m, g->first_leg + at.leg, at.block << KVP_BLOCK_SHIFT, &page,
 			    sizeof(page));
 	}
-	return kvp_ptr(kvp_page_sum(kvp_sum_seed(m->sb.nonce, v), level, index, &page), 5, 1,
-		       false);
+	return kvp_ptr(kvp_page_sum(kvp_sum_seed(m->sb.nonce, v, m->sb.incompat), level, index,
+				    &page), 5, 1, false);
 }
 
 /* Writes home the parity of each row with a valid block, and sets its words of the table. */

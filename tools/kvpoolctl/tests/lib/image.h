@@ -40,6 +40,9 @@ struct image_entry {
 	bool chain;
 };
 
+/* Images that are made from now on are as an older version made pools: their sums have no fold. */
+extern bool image_old_sums;
+
 struct image {
 	struct kvp_sb sb;		/* the superblock that image_seal() writes */
 	unsigned int legs;
@@ -48,7 +51,7 @@ struct image {
 	/* lsn of a segment of the cache with clean blocks; 0: it has none */
 	u64 clean;
 	u64 blocks;			/* of a leg */
-	u32 seed;
+	struct kvp_seed seed;
 	int fd[IMAGE_MAX_LEGS];
 	char path[IMAGE_MAX_LEGS][32];	/* by which the legs can be opened */
 	u64 *entries;			/* the table's entries, by block of the pool */
