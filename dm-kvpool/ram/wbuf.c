@@ -257,8 +257,8 @@ static struct kvp_version *__take_page(struct kvp_wbuf *w, bool large)
 	return &c->dirty[i];
 }
 
-/* Give a page back to its page chunk. A page chunk beyond the limit goes to @excess. */
-static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
+/* The page of @d is free in its page chunk. Then __settle() must follow, under the same lock. */
+static void __set_free(struct kvp_wbuf *w, struct kvp_version *d)
 {
 	struct kvp_chunk *c = d->chunk;
 
@@ -266,12 +266,28 @@ static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_h
 	w->taken--;
 	__set_bit(d - c->dirty, &c->free);
 	c->nr_free++;
+}
+
+/*
+ * Pages of @c became free: move it to the list for as many. A page chunk beyond the limit goes to
+ * @excess.
+ */
+static void __settle(struct kvp_wbuf *w, struct kvp_chunk *c, struct list_head *excess)
+{
+	lockdep_assert_held(&w->lock);
 	if (c == w->chunk)
 		return;
 	if (c->free == ALL_FREE && w->pages > w->limit)
 		__remove_chunk(w, c, excess);
 	else
 		list_move(&c->list, list_of(w, c));
+}
+
+/* Give a page back to its page chunk. */
+static void __give_back(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *excess)
+{
+	__set_free(w, d);
+	__settle(w, d->chunk, excess);
 }
 
 /* The same for a page that a version had. */
@@ -1292,14 +1308,10 @@ static struct kvp_version *__take_spare(struct kvp_wbuf *w, u32 least)
 	return d;
 }
 
-static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *lone,
-		     struct list_head *excess)
+/* @d, which is part of no page chunk, is gone: it goes to @lone, or is kept. */
+static void __retire(struct kvp_wbuf *w, struct kvp_version *d, struct list_head *lone)
 {
 	lockdep_assert_held(&w->lock);
-	if (d->chunk) {
-		__give_back_used(w, d, excess);
-		return;
-	}
 	if (d->hole) {
 		interval_tree_remove(&hole_of(d)->node, &w->holes);
 		__kvp_pending_del(w->pending, d->block, last_of(d));
@@ -1321,11 +1333,22 @@ void kvp_wbuf_drop_list(struct kvp_wbuf *w, struct list_head *list)
 	struct kvp_version *d, *next;
 	LIST_HEAD(lone);
 	LIST_HEAD(excess);
+	u32 n = 0;
 
 	unhash(w, list);
 	spin_lock(&w->lock);
-	list_for_each_entry_safe(d, next, list, list)
-		__retire(w, d, &lone, &excess);
+	list_for_each_entry_safe(d, next, list, list) {
+		if (!d->chunk) {
+			__retire(w, d, &lone);
+			continue;
+		}
+		__set_free(w, d);
+		n++;
+		/* The blocks of a stream come together: their page chunk moves once. */
+		if (list_entry_is_head(next, list, list) || next->chunk != d->chunk)
+			__settle(w, d->chunk, &excess);
+	}
+	atomic_sub(n, &w->used);
 	spin_unlock(&w->lock);
 	/* A version whose page is free in its page chunk is on no list. */
 	INIT_LIST_HEAD(list);
