@@ -89,7 +89,6 @@ void kvp_home_free(struct kvp_home *h)
 /* The blocks are home: enter them in the table, and move their versions to @done. */
 static void update_table(struct kvp_home *h, struct list_head *done)
 {
-	struct kvp_version *d;
 	bool held = false;
 	u32 i, n = 0;
 
@@ -100,10 +99,7 @@ static void update_table(struct kvp_home *h, struct list_head *done)
 			kvp_table_lock_next(h->pool->table, l->leaf);
 		else
 			kvp_table_lock(h->pool->table, l->leaf);
-		list_for_each_entry(d, &l->versions, list) {
-			__kvp_table_set_home(h->pool->table, l->leaf, d);
-			n++;
-		}
+		n += __kvp_table_set_homes(h->pool->table, l->leaf, &l->versions);
 		list_splice_tail_init(&l->versions, done);
 		held = n < TABLE_AT_ONCE && i + 1 < h->nr_locked;
 		if (held)

@@ -65,8 +65,8 @@ void kvp_table_tell_cache(const struct kvp_table *t, kvp_block_t block, u32 coun
 		cache->forget(t->client.of, block, count);
 }
 
-void __kvp_table_set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
-			  const struct kvp_version *home)
+/* Change the entry of a data block. The caller tells the caches, before it unlocks the table. */
+static void __set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u64 entry)
 {
 	u32 word = tpage_word(leaf, block);
 	u64 old = le64_to_cpu(tpage_words(leaf)[word]);
@@ -76,6 +76,12 @@ void __kvp_table_set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block
 		__count(t, entry, 1);
 	}
 	__set(t, leaf, word, entry);
+}
+
+void __kvp_table_set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u64 entry,
+			  const struct kvp_version *home)
+{
+	__set_data(t, leaf, block, entry);
 	if (home)
 		kvp_rcache_home_written(t->client.rcache, home);
 	else
@@ -152,6 +158,41 @@ void __kvp_table_set_home(struct kvp_table *t, struct kvp_tpage *leaf, const str
 	__kvp_table_set_data(t, leaf, d->block, kvp_entry(d->zero ? 0 : d->crc, t->era, state), d);
 	if (cache)
 		cache->home_written(t->client.of, d);
+}
+
+/* Entries of @count blocks from @block on name what went home by intent: caches keep none of it. */
+static void __forget(struct kvp_table *t, kvp_block_t block, u32 count)
+{
+	if (!count)
+		return;
+	kvp_rcache_forget_range(t->client.rcache, block, count);
+	kvp_table_tell_cache(t, block, count);
+}
+
+u32 __kvp_table_set_homes(struct kvp_table *t, struct kvp_tpage *leaf,
+			  const struct list_head *versions)
+{
+	kvp_block_t first = kvp_block(0);
+	const struct kvp_version *d;
+	u32 n = 0, run = 0;
+
+	lockdep_assert_held(&t->lock);
+	list_for_each_entry(d, versions, list) {
+		n++;
+		if (!d->intent) {
+			__kvp_table_set_home(t, leaf, d);
+			continue;
+		}
+		__set_data(t, leaf, d->block, kvp_entry(d->crc, t->era, KVP_ENTRY_VALID));
+		if (d->block != kvp_block_add(first, run)) {
+			__forget(t, first, run);
+			first = d->block;
+			run = 0;
+		}
+		run++;
+	}
+	__forget(t, first, run);
+	return n;
 }
 
 void __kvp_table_set_parity(struct kvp_table *t, struct kvp_tpage *leaf, u64 row, u32 crc,

@@ -405,6 +405,15 @@ void __kvp_table_set(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t bl
 void __kvp_table_set_home(struct kvp_table *t, struct kvp_tpage *leaf, const struct kvp_version *d);
 
 /**
+ * __kvp_table_set_homes() - the same for all of @versions, whose blocks are below @leaf
+ *
+ * Caches are told of neighbours that went home by intent as of one range. Return: how many versions
+ * there are. Callers hold the same locks.
+ */
+u32 __kvp_table_set_homes(struct kvp_table *t, struct kvp_tpage *leaf,
+			  const struct list_head *versions);
+
+/**
  * __kvp_table_set_parity() - the same for the parity of @row, whose data is below @leaf
  *
  * See kvp_table_parity() for what the states mean. Caches are not told: they have no parity. Caller

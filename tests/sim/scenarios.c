@@ -1922,8 +1922,9 @@ static void what_is_not_cached_when_it_is_home(struct script *s)
 	expect_cached(h, 70, false);
 	expect_cached(h, 71, false);
 	expect_cached(h, 72, true);
-	host_write(h, 73, 32, false);
+	host_write(h, 72, 32, false);
 	host_checkpoint(h);
+	expect_cached(h, 72, false);
 	expect_cached(h, 73, false);
 	expect_cached(h, 90, false);
 }
