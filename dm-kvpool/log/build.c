@@ -68,19 +68,24 @@ void kvp_log_plan_runs_in_order(struct kvp_log *log, struct kvp_entry_io *e)
 	e->over = 0;
 }
 
-static bool all_zero(const void *page)
+/* Two words show in most cases that a block is not zeros. */
+static bool looks_zero(const void *page)
 {
 	const u64 *words = page;
 
-	return !words[0] && !words[KVP_PTRS_PER_PAGE / 2] && !memchr_inv(page, 0, KVP_BLOCK_SIZE);
+	return !words[0] && !words[KVP_PTRS_PER_PAGE / 2];
+}
+
+static bool all_zero(const void *page)
+{
+	return looks_zero(page) && !memchr_inv(page, 0, KVP_BLOCK_SIZE);
 }
 
 /*
  * True if ZEROS_RUN blocks of zeros in a row begin with @d. They must become data, which the log
  * records as discards. An intent would write them home, and cannot say that a block is zeros. A
  * rewrite may change a page during or after this test. That costs only time, since record_version()
- * looks again when the version is fixed. If a block is not zeros, one or two words show it in most
- * cases.
+ * looks again when the version is fixed.
  */
 static bool zeros_begin(struct kvp_log *log, struct kvp_version *d)
 {
@@ -120,7 +125,8 @@ static u32 run_length(struct kvp_log *log, const struct kvp_entry_io *e,
 	for (; d; d = __kvp_wbuf_next(log->wbuf, d)) {
 		if (n == max || d->block != kvp_block_add(first->block, n) ||
 		    !may_be_intent(e, d) || !may_pass_older(e, d) ||
-		    (e->keeps && kvp_cache_has(log->vdevs, d->block)) || zeros_begin(log, d))
+		    (e->keeps && kvp_cache_has(log->vdevs, d->block)) ||
+		    (looks_zero(page_address(d->page)) && zeros_begin(log, d)))
 			break;
 		n++;
 	}
