@@ -20,6 +20,8 @@
 
 /* blocks that change under one lock of the table: about those of a request */
 #define TABLE_AT_ONCE	64u
+/* pages that are added to the batch together */
+#define ADD_AT_ONCE	16u
 
 /*
  * A locked range of adjacent blocks of one turn below one leaf, or a stretch with gaps; and its
@@ -131,6 +133,37 @@ static void put_back(struct kvp_home *h, struct list_head *versions)
 }
 
 /*
+ * Add the versions of a range without gaps to the batch, and their number to @n. Returns false if
+ * the batch is full.
+ */
+static bool add_locked(struct kvp_home *h, const struct locked *l, u32 *n)
+{
+	const struct kvp_version *d = list_first_entry(&l->versions, struct kvp_version, list);
+	kvp_block_t base = d->block, first = base;
+	/* The homes of neighbours in one turn, and below one leaf, are neighbours. */
+	kvp_lblock_t home = kvp_home_block(h->pool, base);
+	struct page *pages[ADD_AT_ONCE];
+	u32 nr = 0;
+
+	list_for_each_entry(d, &l->versions, list) {
+		if (d->zero)
+			continue;
+		if (nr == ADD_AT_ONCE || d->block != kvp_block_add(first, nr)) {
+			if (!kvp_batch_add_pages(h->batch, l->leaf->v,
+						 kvp_lblock_add(home, kvp_block_since(first, base)),
+						 pages, nr))
+				return false;
+			first = d->block;
+			nr = 0;
+		}
+		pages[nr++] = d->page;
+		++*n;
+	}
+	return kvp_batch_add_pages(h->batch, l->leaf->v,
+				   kvp_lblock_add(home, kvp_block_since(first, base)), pages, nr);
+}
+
+/*
  * Add the locked versions to the batch, as runs. @n receives the number of blocks. Callers call
  * finish() before the batch could be full. Returns false if it is full anyway: then the locked
  * versions must not be taken for home.
@@ -144,25 +177,16 @@ static bool fill_batch(struct kvp_home *h, u32 *n)
 	h->batch->staggered = h->coalesce && kvp_coalesce_wait(h->coalesce);
 	for (i = 0; i < h->nr_locked; i++) {
 		struct locked *l = &h->locked[i];
-		kvp_block_t first;
-		kvp_lblock_t home;
 
-		if (l->is_stretch && !kvp_coalesce_add(h->coalesce, &l->versions, h->batch))
-			return false;
-		if (list_empty(&l->versions))
-			continue;
-		/* The homes of neighbours in one turn, and below one leaf, are neighbours. */
-		d = list_first_entry(&l->versions, struct kvp_version, list);
-		first = d->block;
-		home = kvp_home_block(h->pool, first);
-		list_for_each_entry(d, &l->versions, list) {
-			*n += !d->zero;
-			if (!l->is_stretch && !d->zero &&
-			    !kvp_batch_add(h->batch, l->leaf->v,
-					   kvp_lblock_add(home, kvp_block_since(d->block, first)),
-					   d->page))
+		if (!l->is_stretch) {
+			if (!list_empty(&l->versions) && !add_locked(h, l, n))
 				return false;
+			continue;
 		}
+		if (!kvp_coalesce_add(h->coalesce, &l->versions, h->batch))
+			return false;
+		list_for_each_entry(d, &l->versions, list)
+			*n += !d->zero;
 	}
 	return true;
 }

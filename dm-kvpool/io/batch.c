@@ -39,25 +39,36 @@ void kvp_batch_free(struct kvp_batch *b)
 	kvfree(b);
 }
 
-static bool add(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_leg *leg,
-		kvp_lblock_t block, struct page *page)
+/* The run that a page for @block belongs to, if there is room: the last one, or a new one. */
+static struct kvp_batch_run *run_for(struct kvp_batch *b, const struct kvp_vdev *v,
+				     struct kvp_leg *leg, kvp_lblock_t block)
 {
 	struct kvp_batch_run *run = b->nr_runs ? &b->runs[b->nr_runs - 1] : NULL;
 
 	if (b->nr_pages == KVP_BATCH_PAGES)
+		return NULL;
+	if (run && run->v == v && run->leg == leg && run->nr < KVP_BATCH_RUN_PAGES &&
+	    kvp_lblock_add(run->block, run->nr) == block)
+		return run;
+	if (b->nr_runs == KVP_BATCH_RUNS)
+		return NULL;
+	run = &b->runs[b->nr_runs++];
+	run->v = v;
+	run->leg = leg;
+	run->led = NULL;
+	run->block = block;
+	run->first = b->nr_pages;
+	run->nr = 0;
+	return run;
+}
+
+static bool add(struct kvp_batch *b, const struct kvp_vdev *v, struct kvp_leg *leg,
+		kvp_lblock_t block, struct page *page)
+{
+	struct kvp_batch_run *run = run_for(b, v, leg, block);
+
+	if (!run)
 		return false;
-	if (!run || run->v != v || run->leg != leg || run->nr == KVP_BATCH_RUN_PAGES ||
-	    kvp_lblock_add(run->block, run->nr) != block) {
-		if (b->nr_runs == KVP_BATCH_RUNS)
-			return false;
-		run = &b->runs[b->nr_runs++];
-		run->v = v;
-		run->leg = leg;
-		run->led = NULL;
-		run->block = block;
-		run->first = b->nr_pages;
-		run->nr = 0;
-	}
 	b->pages[b->nr_pages++] = page;
 	run->nr++;
 	return true;
@@ -67,6 +78,24 @@ bool kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, kvp_lblock_t b
 		   struct page *page)
 {
 	return add(b, v, NULL, block, page);
+}
+
+bool kvp_batch_add_pages(struct kvp_batch *b, const struct kvp_vdev *v, kvp_lblock_t block,
+			 struct page *const *pages, u32 nr)
+{
+	u32 n;
+
+	for (; nr; nr -= n, pages += n, block = kvp_lblock_add(block, n)) {
+		struct kvp_batch_run *run = run_for(b, v, NULL, block);
+
+		if (!run)
+			return false;
+		n = min3(nr, KVP_BATCH_RUN_PAGES - run->nr, KVP_BATCH_PAGES - b->nr_pages);
+		memcpy(&b->pages[b->nr_pages], pages, n * sizeof(*pages));
+		b->nr_pages += n;
+		run->nr += n;
+	}
+	return true;
 }
 
 bool kvp_batch_add_shadow(struct kvp_batch *b, kvp_lblock_t block, struct page *page)

@@ -57,6 +57,10 @@ void kvp_batch_free(struct kvp_batch *b);
 bool __must_check kvp_batch_add(struct kvp_batch *b, const struct kvp_vdev *v, kvp_lblock_t block,
 				struct page *page);
 
+/** kvp_batch_add_pages() - the same for @nr pages, for blocks from @block on */
+bool __must_check kvp_batch_add_pages(struct kvp_batch *b, const struct kvp_vdev *v,
+				      kvp_lblock_t block, struct page *const *pages, u32 nr);
+
 /**
  * kvp_batch_add_at() - add @page for one place of @v; false if the batch is full
  *
