@@ -516,7 +516,8 @@ static void grow(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large, u32 n
 	spin_unlock(&w->lock);
 }
 
-static void refill(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large)
+/* Not inlined: take_free() needs no frame then, which each write would pay for. */
+static noinline void refill(struct kvp_wbuf *w, struct kvp_wbuf_shelf *s, bool large)
 {
 	u32 n;
 
