@@ -91,7 +91,7 @@ struct kvp_pool;
 
 #define KVP_FLIGHT_SHARE	2	/* flights of the reserve for each leg */
 #define KVP_FLIGHT_SETS	16u
-#define KVP_FLIGHT_PAGES	128u	/* kept by a set */
+#define KVP_FLIGHT_PAGES	256u	/* kept by a set; as many rows are read at once */
 #ifndef KVP_FLIGHTS_KEPT	/* the simulator keeps few, and none without memory */
 #define KVP_FLIGHTS_KEPT	KVP_FLIGHT_PAGES
 #endif
