@@ -5,22 +5,37 @@
 #include "table/table.h"
 #include "table/tpage.h"
 
-/* A checkpoint calls this for every leaf that it writes. For speed it decodes no entry. */
+static bool any_poisoned(const __le64 *words)
+{
+	u32 i;
+
+	for (i = 0; i < KVP_PTRS_PER_PAGE; i++)
+		if (kvp_entry_state(le64_to_cpu(words[i])) == KVP_ENTRY_POISONED)
+			return true;
+	return false;
+}
+
+/*
+ * A checkpoint calls this for every leaf that it writes. For speed it decodes no entry: the states
+ * are looked at one by one only if one of them may be poisoned, as it has the upper bit. Shifted
+ * by the bits of the state, the largest entry is one of the newest.
+ */
 static u32 newest_in_leaf(const __le64 *words, bool *poison)
 {
-	const u64 era = kvp_entry(0, KVP_ERA_MAX, KVP_ENTRY_UNWRITTEN);
-	u64 newest = 0, poisoned = 0;
+	const u32 state_bits = 64 - KVP_ENTRY_STATE_SHIFT;
+	u64 newest = 0, all = 0;
 	u32 i;
 
 	static_assert(KVP_ENTRY_POISONED == 2);
 	for (i = 0; i < KVP_PTRS_PER_PAGE; i++) {
 		u64 word = le64_to_cpu(words[i]);
 
-		newest = max(newest, word & era);
-		poisoned |= word & ~(word << 1);
+		newest = max(newest, word << state_bits);
+		all |= word;
 	}
-	*poison |= poisoned >> (KVP_ENTRY_STATE_SHIFT + 1);
-	return kvp_entry_era(newest);
+	if (kvp_entry_state(all) & KVP_ENTRY_POISONED)
+		*poison |= any_poisoned(words);
+	return kvp_entry_era(newest >> state_bits);
 }
 
 static u32 newest_below(const __le64 *words, bool *poison)
