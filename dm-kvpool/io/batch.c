@@ -286,6 +286,8 @@ static bool add_for_shadow(struct kvp_batch *b)
 	bool somewhere = false;
 	u32 i;
 
+	if (leg)
+		smp_rmb();	/* the legs, then the shadow; pairs with __kvp_leave_shadow() */
 	for (i = 0; leg && i < b->nr_runs; i++) {
 		struct kvp_batch_run *run = &b->runs[i];
 

@@ -55,8 +55,8 @@ void __kvp_pending_grow(struct kvp_pending *p, kvp_block_t first, kvp_block_t la
 /**
  * kvp_pending_any() - true if a range has one of the blocks from @first to @last
  *
- * It orders reads of memory: those before it stay before, and those behind it stay behind. Context:
- * any but interrupt; takes no lock.
+ * The caller orders what it reads before and behind that: the seqcount is read with acquire, and by
+ * its readers alone. Context: any but interrupt; takes no lock.
  */
 bool kvp_pending_any(const struct kvp_pending *p, kvp_block_t first, kvp_block_t last);
 

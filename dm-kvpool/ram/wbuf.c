@@ -1020,7 +1020,7 @@ static void __plant_hole(struct kvp_wbuf *w, struct kvp_hole *h)
  *     kvp_wbuf_discard() and kvp_wbuf_any(). So it finds the hole counted. It gets zeros, and not
  *     the block that home had before the version.
  *   - The hole is uncounted after its blocks are unwritten in the table. A reader that finds the
- *     hole gone reads the table after that, by the same barrier.
+ *     hole gone reads the table after that, by the barrier in any_hole().
  *   - The hole that was accepted last grows at once: no reader misses it meanwhile.
  *   - A reader that came before all that reads at the same time as the discard: it may get the old
  *     block or zeros.
@@ -1117,10 +1117,18 @@ u32 __kvp_wbuf_up_to_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 	return kvp_block_since(end, block);
 }
 
+/* The caller has asked for versions, and what it reads of the table comes after this. */
 static bool any_hole(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 {
-	return READ_ONCE(w->nr_holes) &&
-	       kvp_pending_any(w->pending, block, kvp_block_add(block, count - 1));
+	bool found = READ_ONCE(w->nr_holes) &&
+		     kvp_pending_any(w->pending, block, kvp_block_add(block, count - 1));
+
+	/*
+	 * Holes before the table. Pairs with the locks of code that sets an entry of the table, and
+	 * then drops versions or holes (__retire()).
+	 */
+	smp_rmb();
+	return found;
 }
 
 struct kvp_version *kvp_wbuf_find(struct kvp_wbuf *w, kvp_block_t block)
@@ -1139,6 +1147,7 @@ void kvp_wbuf_unlock(struct kvp_wbuf *w, kvp_block_t block)
 	spin_unlock(lock_of(w, block));
 }
 
+/* No barrier comes before the look: the lock of the bucket that kvp_wbuf_find() took is one. */
 bool kvp_wbuf_in_hole(struct kvp_wbuf *w, kvp_block_t block)
 {
 	return any_hole(w, block, 1);
@@ -1164,7 +1173,7 @@ static bool any_version(struct kvp_wbuf *w, kvp_block_t block, u32 count, bool l
 
 bool kvp_wbuf_any(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 {
-	bool found, lone;
+	bool lone;
 
 	do {
 		lone = READ_ONCE(w->nr_lone);
@@ -1172,18 +1181,13 @@ bool kvp_wbuf_any(struct kvp_wbuf *w, kvp_block_t block, u32 count)
 			return true;
 		/*
 		 * A version may have been spilled, and packed, since @lone was read. It is counted
-		 * before it leaves its bucket, and before its page is free.
+		 * before it leaves its bucket, and before its page is free. Pairs with
+		 * replace_first().
 		 */
 		smp_rmb();
 	} while (!lone && READ_ONCE(w->nr_lone));
 	smp_rmb();	/* versions before holes; pairs with kvp_wbuf_discard() */
-	found = any_hole(w, block, count);
-	/*
-	 * Holes before the table. Pairs with the locks of code that sets an entry of the table, and
-	 * then drops versions or holes.
-	 */
-	smp_rmb();
-	return found;
+	return any_hole(w, block, count);
 }
 
 static void set_states(struct kvp_wbuf *w, struct list_head *versions, enum kvp_version_state state)
@@ -1432,6 +1436,7 @@ static bool replace_first(struct kvp_wbuf *w, struct kvp_version *first, kvp_blo
 		}
 		__spill(w, d, p);
 		WRITE_ONCE(w->nr_lone, w->nr_lone + 1);
+		smp_wmb();	/* counted before its page is free; pairs with kvp_wbuf_any() */
 		__give_back_used(w, d, &excess);
 	}
 	spin_unlock(&w->lock);

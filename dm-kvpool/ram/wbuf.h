@@ -885,7 +885,7 @@ bool kvp_wbuf_any(struct kvp_wbuf *w, kvp_block_t block, u32 count);
 
 /**
  * kvp_wbuf_in_hole() - true if @block is in a pending hole. Ask only after kvp_wbuf_find() found
- * nothing.
+ * nothing. What the caller then reads of the table comes after this: it knows a hole that is gone.
  */
 bool kvp_wbuf_in_hole(struct kvp_wbuf *w, kvp_block_t block);
 

@@ -40,7 +40,7 @@ void __kvp_leave_shadow(struct kvp_pool *pool, u32 state)
 	WRITE_ONCE(pool->shadow.left_at, jiffies | 1);
 	WRITE_ONCE(pool->shadow_ready, false);
 	WRITE_ONCE(pool->shadow.state, state);
-	smp_wmb();	/* before the state of that leg */
+	smp_wmb();	/* before the state of that leg; pairs with add_for_shadow(), batch.c */
 }
 
 /*
