@@ -86,6 +86,20 @@ static inline void kvp_wait_for_memory(void)
 	schedule_timeout_uninterruptible(msecs_to_jiffies(KVP_RETRY_MS));
 }
 
+#define KVP_WORK_LOOK	DIV_ROUND_UP(HZ, 100)	/* between two looks at a work that may run long */
+
+/**
+ * kvp_work_wait() - wait until @work does not run; it may be queued
+ *
+ * The work may wait for slow disks. This sleeps idle: otherwise the kernel reports the task as hung
+ * after two minutes. To call it before cancel_work_sync() leaves little for that. Context: process.
+ */
+static inline void kvp_work_wait(struct work_struct *work)
+{
+	while (work_busy(work) & WORK_BUSY_RUNNING)
+		schedule_timeout_idle(KVP_WORK_LOOK);
+}
+
 enum kvp_pool_flags {
 	KVP_POOL_READONLY,
 	KVP_POOL_RUNNING,	/* between start and stop */

@@ -245,9 +245,12 @@ void kvp_log_stop(struct kvp_log *log)
 	WRITE_ONCE(log->stopped, true);
 	spin_unlock_irq(&log->lock);
 	cancel_work_sync(&log->commit_work);
+	kvp_work_wait(&log->move_work);
 	cancel_work_sync(&log->move_work);
-	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
+	for (i = 0; i < KVP_DIRECT_WORKERS; i++) {
+		kvp_work_wait(&log->workers[i].work);
 		cancel_work_sync(&log->workers[i].work);
+	}
 	flush_delayed_work(&log->post_work);
 	for (i = 0; i < KVP_DIRECT_WORKERS; i++)
 		cancel_work_sync(&log->workers[i].work);

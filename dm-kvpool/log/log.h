@@ -549,7 +549,12 @@ void kvp_log_start(struct kvp_log *log, u64 nonce, const struct kvp_log_mark *he
 /** kvp_log_begin() - use the empty log that vdevs->sb names. The pool is quiesced. */
 void kvp_log_begin(struct kvp_log *log);
 
-/** kvp_log_stop() - build nothing more, and let running work end; kvp_log_unstop() goes on */
+/**
+ * kvp_log_stop() - build nothing more, and let running work end; kvp_log_unstop() goes on
+ *
+ * Destage must have stopped. A round may log parity, and has checkpoint_lock, which this takes
+ * (kvp_log_move_cancel()). Context: process; waits for I/O, idle.
+ */
 void kvp_log_stop(struct kvp_log *log);
 void kvp_log_unstop(struct kvp_log *log);
 

@@ -238,6 +238,7 @@ int kvp_log_move_to(struct kvp_log *log, struct kvp_log_new *plan)
 
 void kvp_log_move_cancel(struct kvp_log *log)
 {
+	/* Neither destage nor a move runs, which have it for long (kvp_log_stop()). */
 	mutex_lock(log->checkpoint_lock);
 	end_plan(log, -ECANCELED);
 	mutex_unlock(log->checkpoint_lock);

@@ -789,8 +789,14 @@ static bool end_works(struct kvp_pool *pool)
 	return true;
 }
 
+/*
+ * Destage comes first: a round may log parity, and the stop of the log waits for its lock. Work of
+ * the log may have been about to kick destage: a kick sets timers, and these end when that work has
+ * ended.
+ */
 static void stop_log(struct kvp_pool *pool)
 {
+	kvp_destage_stop(pool);
 	kvp_log_stop(pool->log);
 	kvp_destage_stop(pool);
 	flush_workqueue(pool->work_wq);
@@ -830,8 +836,6 @@ void kvp_pool_halt(struct kvp_pool *pool)
 	/* If this fails, nothing could be finished: the log has failed. */
 	if (!kvp_commit_sync(pool->log))
 		set_bit(KVP_POOL_HALTED, &pool->flags);
-	/* Before the log stops: a round may log parity. */
-	kvp_destage_stop(pool);
 	stop_log(pool);
 	end_writes(pool);
 }

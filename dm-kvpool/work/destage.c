@@ -1336,6 +1336,9 @@ static void destage_work(struct work_struct *work)
 	kvp_lsn_t before;
 	u32 used;
 
+	/* A kick from before the stop may have queued this afterwards. The log may have stopped. */
+	if (kvp_destage_stops(dg))
+		return;
 	do {
 		faulted = kvp_pool_faulted(pool);
 		before = kvp_log_tail(pool->log);
@@ -1517,6 +1520,18 @@ static bool must_give_up(const struct kvp_pool *pool, const struct cause *c)
 }
 
 /*
+ * As flush_work(), but idle: a run may wait for slow disks. One run may be under way, and one
+ * queued. Later runs are not waited for: if nothing can be written home, they come again and again.
+ */
+static void wait_for_worker(struct kvp_destage *dg)
+{
+	u32 ended = READ_ONCE(dg->ended);
+
+	while (work_busy(&dg->work) && READ_ONCE(dg->ended) - ended < 2)
+		schedule_timeout_idle(KVP_WORK_LOOK);
+}
+
+/*
  * Let the worker write home everything below @target, or as much as it can in one run, which may
  * take minutes. An order ends when a suspend begins: the suspend would wait for it with all I/O
  * stopped. What a suspend does beforehand ends when that is interrupted. The worker goes on.
@@ -1545,7 +1560,7 @@ static int run_worker(struct kvp_pool *pool, kvp_lsn_t target, const struct caus
 	if (!kvp_lsn_before(READ_ONCE(dg->done_lsn), target))
 		return 0;
 	if (c->why == QUIET && READ_ONCE(dg->error))
-		flush_work(&dg->work);
+		wait_for_worker(dg);
 	return READ_ONCE(dg->error);
 }
 
@@ -1593,7 +1608,7 @@ static int destage_all(struct kvp_pool *pool, const struct cause *c)
 		ret = destage_to_end(pool, c);
 	/* Everything is home, or an error has ended it. So the worker has little left to do. */
 	if (c->why == QUIET)
-		flush_work(&dg->work);
+		wait_for_worker(dg);
 	atomic_dec(&dg->orders);
 	return ret;
 }
@@ -1672,6 +1687,7 @@ void kvp_destage_stop(struct kvp_pool *pool)
 	wake_up_all(&dg->wait);
 	cancel_delayed_work_sync(&dg->idle_work);
 	cancel_delayed_work_sync(&dg->pace_work);
+	kvp_work_wait(&dg->work);
 	cancel_work_sync(&dg->work);
 	cancel_delayed_work_sync(&dg->idle_work);
 	cancel_delayed_work_sync(&dg->pace_work);

@@ -104,7 +104,7 @@ struct kvp_destage {
  * kvp_destage_exit() - free it; the worker has been stopped
  *
  * kvp_destage_stop() - wait until worker and timers have ended, and let none start. A round in
- * flight is finished.
+ * flight is finished; this waits idle for that.
  *
  * kvp_destage_start() - let the worker run again. Nothing begins before it is kicked.
  *

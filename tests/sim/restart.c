@@ -781,6 +781,57 @@ static bool stop_waits_for_no_disk(struct script *s)
 	       life(s, all_home, true);
 }
 
+static struct {
+	bool ended;
+	const char *hung;
+} stop_now;
+
+static void stop_task(void *arg)
+{
+	struct script *s = arg;
+
+	if (s->turn % 2)
+		kvp_pool_halt(s->host.pool);
+	else
+		kvp_pool_quiesce(s->host.pool);
+	stop_now.hung = sim_current->hung;
+	stop_now.ended = true;
+}
+
+/* A round of destage takes minutes. A stop, or a suspend in haste, waits, and never looks hung. */
+static void disks_are_slow_amid_a_round(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 i;
+
+	WRITE_ONCE(pool->tunables[KVP_T_LEG_TIMEOUT], 3600);
+	write_one(s);
+	for (i = 0; i < script_first_ssd(s); i++)
+		disks_stall(i, disks.data_start, disks.data_start + POOL_BLOCKS);
+	kvp_destage_kick(pool, true);
+	while (!disks_wait())
+		host_sleep(10);
+	stop_now.ended = false;
+	sim_spawn("stop", stop_task, s);
+	host_sleep(150 * 1000);
+	if (stop_now.ended)
+		sim_fail("no stop waits for a round: the case was not set up");
+	disks_release_all();
+	for (i = 0; !stop_now.ended; i++, host_sleep(10))
+		if (i == 1000)
+			sim_fail("a stop is left waiting");
+	if (stop_now.hung)
+		sim_fail("a stop during a long round looks hung: %s", stop_now.hung);
+	kvp_pool_unquiesce(pool);
+	write_one(s);
+}
+
+static bool stop_waits_for_a_round(struct script *s)
+{
+	own.checked = true;
+	return life(s, disks_are_slow_amid_a_round, true) && life(s, all_home, true);
+}
+
 /* Blocks that the SSDs had, and that are home since: the SSDs die, and nothing of those is lost. */
 static void home_and_dead(struct script *s)
 {
@@ -1658,6 +1709,7 @@ static void run_more_tests(const struct host_start *shape)
 	test("list-is-full", shape, list_is_full);
 	test("ssds-may-come-back", shape, ssds_may_come_back);
 	test("stop-waits-for-no-disk", shape, stop_waits_for_no_disk);
+	test("stop-waits-for-a-round", shape, stop_waits_for_a_round);
 	test("lives-of-nothing", shape, lives_of_nothing);
 	test("older-entry-rots", shape, older_entry_rots);
 	test("modes-change", shape, modes_change);
