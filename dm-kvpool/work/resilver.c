@@ -846,6 +846,10 @@ static void wait_for_tail(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t 
 
 /*
  * Step 5. Everything older than @first must be home. The last checkpoint flushes the legs.
+ *
+ * If the wait was interrupted, or all legs that it is for are lost, nothing is gained by an order:
+ * it would take the legs from the host. If another leg has joined, its walk waits for this end, and
+ * the order makes the pool safer now. In a faulted pool the order ends with an error.
  */
 static int close_log(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t first)
 {
@@ -853,6 +857,10 @@ static int close_log(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t first
 	int ret = 0;
 
 	wait_for_tail(r, v, first);
+	if (interrupted(r))
+		return -EINTR;
+	if (!targets_of(v))
+		return -EAGAIN;
 	if (!tail_has_passed(v, first)) {
 		r->ordered++;
 		ret = kvp_destage_order(pool);
@@ -860,7 +868,10 @@ static int close_log(struct kvp_resilver *r, struct kvp_vdev *v, kvp_lsn_t first
 	return ret ?: checkpoint(pool);
 }
 
-/* Step 6. Returns -EAGAIN if the log has moved, or its tail has not passed @first. */
+/*
+ * Step 6. Returns -EAGAIN if the log has moved, or its tail has not passed @first, or no leg is
+ * left that this is for.
+ */
 static int end_resilver(struct kvp_vdev *v, u64 targets, kvp_lsn_t first, u64 nonce)
 {
 	struct kvp_pool *pool = v->pool;
@@ -870,8 +881,8 @@ static int end_resilver(struct kvp_vdev *v, u64 targets, kvp_lsn_t first, u64 no
 	mutex_lock(&pool->sb_lock);
 	/* A leg that was lost meanwhile, and has returned, begins again. */
 	targets &= targets_of(v);
-	if (!kvp_vdev_carries_log(v) ||
-	    (sb->log_nonce == nonce && !kvp_lsn_before(sb->log_tail, first)))
+	if (targets && (!kvp_vdev_carries_log(v) ||
+			(sb->log_nonce == nonce && !kvp_lsn_before(sb->log_tail, first))))
 		ret = kvp_legs_resilvered(v, targets);
 	mutex_unlock(&pool->sb_lock);
 	return ret;

@@ -1008,6 +1008,42 @@ static void end_is_ordered_at_last(struct script *l)
 	end_scrubbed(l);
 }
 
+/*
+ * The wait beside the host is interrupted by a suspend, or its leg is lost. In neither case is
+ * destage ordered to hurry, and no superblock is written for a leg that is lost.
+ */
+static void end_is_interrupted(struct script *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	struct kvp_resilver *r = pool->resilver;
+	u64 sequence;
+
+	walk_beside_the_host(l);
+	mutex_lock(&pool->checkpoint_lock);
+	host_sleep(1000);
+	if (l->turn % 2) {
+		kvp_resilver_end_soon(pool);
+		host_sleep(1000);
+		mutex_unlock(&pool->checkpoint_lock);
+		kvp_resilver_quiesce(pool);
+		kvp_resilver_unquiesce(pool);
+	} else {
+		order_out(l, victim(l));
+		sequence = pool->sb->sequence;
+		host_sleep(1000);
+		if (pool->sb->sequence != sequence)
+			sim_fail("a superblock is written for a leg that is lost");
+		mutex_unlock(&pool->checkpoint_lock);
+		host_sleep(1000);
+		come_back(l);
+	}
+	if (r->ordered)
+		sim_fail("destage is ordered to hurry for nothing");
+	end_writer(l);
+	end_in_sync(l);
+	sim_slow = NULL;
+}
+
 /* Every page changes its slot, again and again. */
 static void checkpointer(void *arg)
 {
@@ -2314,6 +2350,7 @@ static void walks_of(const struct shape *s)
 	lives(NAMED(yields_to_the_host), s, 1);
 	lives(NAMED(ends_beside_the_host), s, 1);
 	lives(NAMED(end_is_ordered_at_last), s, 1);
+	lives(NAMED(end_is_interrupted), s, 2);
 	if (!s->start.second)
 		lives(NAMED(pages_beside_checkpoints), s, 1);
 	lives(NAMED(goes_on_at_the_cursor), s, 2);
