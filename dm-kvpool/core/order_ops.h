@@ -42,8 +42,9 @@ struct list_head;
  *	Context: process, may sleep.
  * @changes: true if a version that goes home may have left @block at home between two versions.
  *	Context: the caller has locked the block.
- * @look_before_copy: a resilver is about to copy @block. Return: 0: it may; 1: it need not, as a
- *	newer version goes home to the leg; -EAGAIN: later. Context: as @changes.
+ * @look_before_copy: a resilver is about to copy @block. Return: 0: it may; 1: a newer version that
+ *	is durable goes home to the leg, so home may lack the block; -EAGAIN: the same, but it is
+ *	not durable yet. Context: as @changes.
  * @scrub_pages: pages that a step of scrub needs
  *
  * Recovery:

@@ -403,38 +403,47 @@ static void note_skipped(struct kvp_resilver *r, const struct stretch *s, kvp_vb
 	kvp_skipped_note(&r->skipped, &range);
 }
 
-/* True if the newest version of @block was in a retained log at the start, and is not home yet. */
-static bool is_restored(struct kvp_pool *pool, kvp_block_t block)
+/*
+ * True if the newest version of @block is data in the log, durably. Its record lives until it is
+ * home. A version of an intent is not in the log.
+ */
+static bool is_logged(struct kvp_pool *pool, kvp_block_t block)
 {
 	struct kvp_version *d = kvp_wbuf_find(pool->wbuf, block);
-	bool restored = d && d->restored;
+	bool logged = d && READ_ONCE(d->state) >= KVP_VERSION_LOGGED && !d->intent && !d->outdone;
 
 	if (d)
 		kvp_wbuf_unlock(pool->wbuf, block);
-	return restored;
+	return logged;
 }
 
 /*
  * If the log was retained over a restart, destage may have been cut short: home has neither the
  * table's version nor the newer one, and no leg is at fault. The newer version is durable in the
- * log, and goes home to the leg as well. If it is not the newest any more, return -EAGAIN: later.
+ * log, and goes home to the leg as well. That may take hours, in which it is renewed, or a user
+ * writes it again: whichever is the newest in the log will do. If the newest is not durable yet, or
+ * is a discard, return -EAGAIN: later.
  */
 int kvp_resilver_look_for_newer(struct kvp_pool *pool, kvp_block_t block)
 {
-	if (is_restored(pool, block))
-		return 1;
-	return pool->recovery.kept && kvp_wbuf_any(pool->wbuf, block, 1) ? -EAGAIN : 0;
+	if (!pool->recovery.kept || !kvp_wbuf_any(pool->wbuf, block, 1))
+		return 0;
+	return is_logged(pool, block) ? 1 : -EAGAIN;
 }
 
-/* Copy the data of @block. */
+/*
+ * Copy the data of @block. If a newer version goes home later, the table's is copied all the same
+ * if some leg has it: until then it is what the leg should have.
+ */
 static int copy_data(struct kvp_resilver *r, struct kvp_resilver_io *io, struct kvp_tpage *leaf,
 		     kvp_block_t block)
 {
 	struct kvp_pool *pool = r->pool;
-
 	int ret = pool->vdevs.order->look_before_copy(pool, block);
 
-	return ret ? min(ret, 0) : kvp_resilver_block(pool, io, leaf, block);
+	if (!ret)
+		return kvp_resilver_block(pool, io, leaf, block);
+	return kvp_resilver_block_if_sound(pool, io, leaf, block) ? 0 : min(ret, 0);
 }
 
 /* Copy one block, and the parity that belongs to it. */

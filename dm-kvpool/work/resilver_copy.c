@@ -505,6 +505,28 @@ int kvp_resilver_block(struct kvp_pool *pool, struct kvp_resilver_io *io, struct
 	return ret;
 }
 
+bool kvp_resilver_block_if_sound(struct kvp_pool *pool, struct kvp_resilver_io *io,
+				 struct kvp_tpage *leaf, kvp_block_t block)
+{
+	u64 entry = kvp_table_entry(leaf, block);
+	kvp_lblock_t home = kvp_home_block(pool, block);
+	const struct kvp_vdev *v = leaf->v;
+	bool sound = false;
+	u32 i;
+
+	if (!missed(entry, io->since))
+		return true;
+	for (i = 0; !sound && i < v->nr_legs; i++)
+		sound = kvp_leg_in_sync(&v->legs[i]) &&
+			!kvp_io_page(&v->legs[i], KVP_IO_READ, home, io->page) &&
+			kvp_block_sum(pool->seed, block, page_address(io->page)) ==
+			kvp_entry_crc(entry);
+	for (i = 0; sound && i < v->nr_legs; i++)
+		if (io->legs >> i & 1)
+			write_block(io, &v->legs[i], home, io->page);
+	return sound;
+}
+
 /*
  * The parity of the row is unknown, or cannot be rebuilt since a piece is lost. Reading the pieces
  * poisons the lost one. Then the parity of all others can be computed, and goes to the leg as well.

@@ -143,6 +143,16 @@ bool kvp_resilver_read_rows(struct kvp_pool *pool, struct kvp_resilver_step *ste
 bool kvp_resilver_add_rows(struct kvp_pool *pool, struct kvp_resilver_step *step);
 
 /**
+ * kvp_resilver_block_if_sound() - copy one block of a mirror, which is locked, if a leg has it
+ *
+ * A block that no leg has is left alone: no leg is blamed, and nothing is healed or poisoned.
+ *
+ * Return: true if the legs have it now, or did not miss it. Context: process.
+ */
+bool kvp_resilver_block_if_sound(struct kvp_pool *pool, struct kvp_resilver_io *io,
+				 struct kvp_tpage *leaf, kvp_block_t block);
+
+/**
  * kvp_resilver_block() - copy one block, which is locked, if it changed
  *
  * Heals and poisons as kvp_home_read(), and returns the same.

@@ -368,6 +368,80 @@ static bool leg_leaves_and_returns(struct script *s)
 	       life(s, leg_returns, false) && life(s, operations, false) && life(s, all_home, true);
 }
 
+#define BAD_HOME	5u	/* of blocks 2 to 17 */
+
+/* A leg leaves. What it misses is home, and a newer version of it is in the log. */
+static void leg_leaves_with_a_log(struct script *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	own.lost = BIT(1);
+	if (kvp_leg_offline(h->pool, host_leg(h, 1)))
+		sim_fail("a leg does not leave");
+	host_write(h, 2, 16, false);
+	host_checkpoint(h);
+	own.data_start = disks.data_start;
+	/* Single blocks: a stream would go home by intent. */
+	for (i = 0; i < 16; i++)
+		host_write(h, 2 + i * 7 % 16, 1, true);
+	for (i = 0; i < 16; i++)
+		if (!kvp_wbuf_any(h->pool->wbuf, 2 + i, 1))
+			sim_fail("not all is in the log: the case was not set up");
+}
+
+static void expect_same_homes(struct script *s)
+{
+	u8 data[2][KVP_BLOCK_SIZE];
+	u64 block;
+	u32 i;
+
+	for (block = 2; block < 18; block++) {
+		for (i = 0; i < 2; i++)
+			image_read(&disks.img[i], own.data_start + block, data[i]);
+		if (block != BAD_HOME && memcmp(data[0], data[1], KVP_BLOCK_SIZE))
+			sim_fail("a leg in sync lacks block %llu", block);
+	}
+}
+
+/*
+ * The leg returns, and destage rests. Home has neither version of one block. That is no fault, and
+ * the leg need not wait. All other blocks can be copied. In every second turn some are not as the
+ * recovery has left them any more: a user wrote them again.
+ */
+static void leg_returns_beside_a_log(struct script *s)
+{
+	struct host *h = &s->host;
+	u32 i;
+
+	for (i = 0; s->turn % 2 && i < 4; i++)
+		host_write(h, 4 + i * 3 % 4, 1, true);
+	if (!kvp_wbuf_any(h->pool->wbuf, BAD_HOME, 1))
+		sim_fail("all is home: the case was not set up");
+	if (!h->pool->recovery.kept)
+		sim_fail("no log is retained: the case was not set up");
+	if (host_online(h, 1))
+		sim_fail("the leg does not return: %s", h->refusal.why);
+	for (i = 0; !kvp_leg_in_sync(host_leg(h, 1)); i++, host_sleep(100))
+		if (i == 1200)
+			sim_fail("a leg is left behind: its resilver does not end");
+	if (h->pool->table->poisoned)
+		sim_fail("%llu blocks are poisoned, and the log has them", h->pool->table->poisoned);
+	expect_same_homes(s);
+}
+
+static bool home_is_cut_short_beside_a_log(struct script *s)
+{
+	u8 junk[KVP_BLOCK_SIZE];
+
+	own.checked = true;
+	if (!life(s, leg_leaves_with_a_log, true))
+		return false;
+	memset(junk, 0x5a, sizeof(junk));
+	image_write_data(&s->img[0], own.data_start + BAD_HOME, junk);
+	return life(s, leg_returns_beside_a_log, true) && life(s, all_home, true);
+}
+
 /* An SSD of two misses a generation, and is back: it must not be asked. */
 static bool ssd_lost_between(struct script *s)
 {
@@ -1710,6 +1784,7 @@ static void run_more_tests(const struct host_start *shape)
 	test("ssds-may-come-back", shape, ssds_may_come_back);
 	test("stop-waits-for-no-disk", shape, stop_waits_for_no_disk);
 	test("stop-waits-for-a-round", shape, stop_waits_for_a_round);
+	test("home-is-cut-short-beside-a-log", shape, home_is_cut_short_beside_a_log);
 	test("lives-of-nothing", shape, lives_of_nothing);
 	test("older-entry-rots", shape, older_entry_rots);
 	test("modes-change", shape, modes_change);
