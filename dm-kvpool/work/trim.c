@@ -11,7 +11,9 @@
  * 3. Under these locks it looks at the entries again; in a parity1, of whole stripes with their
  *    parity.
  * 4. It takes a checkpoint, unless no page of the table is dirty: then memory and disk agree.
- * 5. It tells the legs, and releases the locks when all have answered.
+ * 5. It releases checkpoint_lock, and tells the legs. When all have answered, it releases the range
+ *    locks. No entry of these blocks changes meanwhile, so each later root calls them unwritten as
+ *    well. A leg may take long, or hang. Then only writes into these ranges wait to go home.
  *
  * Passing a discard down takes the same steps: a range that was discarded may have been written
  * since. It waits for the next checkpoint, since right after one normally no page is dirty. On a
@@ -296,47 +298,51 @@ static u64 tell_legs(struct batch *b)
 	return b->nr_ios ? b->blocks : 0;
 }
 
-/* Tell the legs of the batch, and release its locks. After an error no leg was told. */
-static int tell(struct kvp_pool *pool, struct batch *b, u64 *told)
+static void unlock_ranges(struct kvp_pool *pool, struct batch *b)
+{
+	while (b->nr)
+		kvp_range_unlock(&pool->ranges, &b->stretches[--b->nr].lock);
+}
+
+/* The durable root, too, calls the batch unwritten from here on. After an error it is unlocked. */
+static int make_durable(struct kvp_pool *pool, struct batch *b)
 {
 	int ret = 0;
 
 	lockdep_assert_held(&pool->checkpoint_lock);
 	if (b->nr && kvp_table_dirty(pool->table))
 		ret = kvp_checkpoint(pool, NULL);
-	if (!ret && b->nr)
-		WRITE_ONCE(*told, *told + tell_legs(b));
-	while (b->nr)
-		kvp_range_unlock(&pool->ranges, &b->stretches[--b->nr].lock);
+	if (ret)
+		unlock_ranges(pool, b);
 	return ret;
+}
+
+/* Tell the legs of the batch, which is durable, and release its locks. */
+static void tell(struct kvp_pool *pool, struct batch *b, u64 *told)
+{
+	if (b->nr)
+		WRITE_ONCE(*told, *told + tell_legs(b));
+	unlock_ranges(pool, b);
 }
 
 /*
  * Trim a batch from the cursor on. After an error the cursor stays. It moves when the legs have
  * been told: a superblock may have it at any time, also that of the checkpoint in between.
  */
-static int trim_batch(struct kvp_pool *pool, struct batch *b)
+static int trim_some(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_trim_info *info = &pool->trim->info;
 	kvp_block_t next = info->cursor;
 	int ret;
 
-	begin_batch(b);
-	ret = collect(pool, b, &next, kvp_pool_end(pool));
-	if (!ret)
-		ret = tell(pool, b, &info->blocks);
-	if (!ret)
-		WRITE_ONCE(info->cursor, next);
-	return ret;
-}
-
-static int trim_some(struct kvp_pool *pool, struct batch *b)
-{
-	int ret;
-
 	mutex_lock(&pool->checkpoint_lock);
-	ret = trim_batch(pool, b);
+	begin_batch(b);
+	ret = collect(pool, b, &next, kvp_pool_end(pool)) ?: make_durable(pool, b);
 	mutex_unlock(&pool->checkpoint_lock);
+	if (!ret) {
+		tell(pool, b, &info->blocks);
+		WRITE_ONCE(info->cursor, next);
+	}
 	kvp_table_shrink(pool->table, false);
 	return ret;
 }
@@ -618,7 +624,10 @@ static int collect_ranges(struct kvp_pool *pool, struct batch *b, struct progres
 	return ret;
 }
 
-/* Pass down a batch of the oldest ranges. Returns true if there are more. */
+/*
+ * Pass down a batch of the oldest ranges. Returns true if there are more. While the legs are told,
+ * others may only add ranges behind these.
+ */
 static bool pass_some(struct kvp_pool *pool, struct batch *b)
 {
 	struct kvp_passdown *p = pool->passdown;
@@ -629,13 +638,16 @@ static bool pass_some(struct kvp_pool *pool, struct batch *b)
 	if (!passes_down(pool)) {
 		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, p->ready));
 		__drop_first(p, p->ready, 0);
-	} else if (collect_ranges(pool, b, &at) || tell(pool, b, &p->blocks)) {
+	} else if (collect_ranges(pool, b, &at) || make_durable(pool, b)) {
 		/*
 		 * Passing down is a hint. It does not wait for memory, nor try a checkpoint again.
 		 */
 		WRITE_ONCE(p->dropped, p->dropped + __blocks_of_first(p, at.begun));
 		__drop_first(p, at.begun, 0);
 	} else {
+		mutex_unlock(&pool->checkpoint_lock);
+		tell(pool, b, &p->blocks);
+		mutex_lock(&pool->checkpoint_lock);
 		WRITE_ONCE(p->dropped, p->dropped + b->skipped);
 		__drop_first(p, at.done, at.begun > at.done ? at.block : 0);
 	}

@@ -111,9 +111,64 @@ static bool play(struct script *t)
 	return script_live(t, goes_on, false);
 }
 
+/* --- a leg hangs --------------------------------------------------------------------------- */
+
+#define TIMEOUT	5u		/* seconds */
+
+/*
+ * A leg keeps what it is told of, and answers all else. Other blocks go home meanwhile, and there
+ * are checkpoints. A write into the range does not go home until the leg is out, which takes four
+ * times leg_timeout, as the leg answers. The trim goes on without it (R28). What the leg does later
+ * harms nothing.
+ */
+static void leg_keeps_discards(struct script *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	u64 since;
+	u32 i;
+
+	WRITE_ONCE(pool->tunables[KVP_T_LEG_TIMEOUT], TIMEOUT);
+	for (i = 0; i < END; i += EVERY)
+		host_write(&t->host, i, 1, false);
+	host_checkpoint(&t->host);
+	disks_stall(1, disks.data_start + BATCH, disks.data_start + 2 * BATCH);
+	if (kvp_trim_start(pool))
+		sim_fail("no trim starts");
+	for (i = 0; !disks_wait() && i < 1000; i++)
+		host_sleep(10);
+	since = ktime_get_ns();
+	host_write(&t->host, 1, 2, true);
+	host_checkpoint(&t->host);
+	host_write(&t->host, BATCH + EVERY + 1, 2, true);
+	if (ktime_get_ns() - since > NSEC_PER_SEC || !kvp_leg_in_sync(&pool->legs[1]))
+		sim_fail("other blocks wait for a leg that keeps a discard");
+	host_checkpoint(&t->host);
+	if (ktime_get_ns() - since > (4 * TIMEOUT + 3) * NSEC_PER_SEC)
+		sim_fail("a leg that keeps a discard is not left");
+	if (kvp_leg_in_sync(&pool->legs[1]))
+		sim_fail("a leg that keeps a discard is in use: the case was not set up");
+	flush_work(&pool->trim->work);
+	if (pool->trim->info.state != KVP_TRIM_FINISHED)
+		sim_fail("the trim is in state %u", pool->trim->info.state);
+	disks_release_all();
+	host_sleep(100);
+	for (i = 0; i < END; i += EVERY)
+		host_read_each(&t->host, i, 3);
+	if (host_online(&t->host, 1))
+		sim_fail("the leg does not return: %s", t->host.refusal.why);
+	host_wait_resilver(&t->host);
+	if (!kvp_leg_in_sync(&pool->legs[1]))
+		sim_fail("the leg is in state %u", pool->legs[1].state);
+	host_read_each(&t->host, BATCH + EVERY, 4);
+}
+
 void run_trims(void)
 {
 	static const struct host_start shape = { .legs = 2 };
+	static const struct script_case hangs = {
+		.name = "discards:mirror:trim_beside_a_hung_leg", .shape = &shape, .blank = LEG,
+		.blocks = LEG, .act = leg_keeps_discards, .turns = 2, .most = 2, .salt = 1150,
+	};
 	static const struct script_case c = {
 		.name = "discards:mirror:trim_goes_on", .shape = &shape, .blank = LEG,
 		.blocks = LEG, .play = play, .turns = HOWS, .most = HOWS, .salt = 1100,
@@ -121,4 +176,5 @@ void run_trims(void)
 	};
 
 	script_run(&c);
+	script_run(&hangs);
 }
