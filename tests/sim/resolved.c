@@ -10,6 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "log/internal.h"
+#include "policy/replay.h"
 #include "ram/wbuf.h"
 #include "script.h"
 #include "table/table.h"
@@ -137,6 +138,32 @@ static void older_discards_do_not(struct script *t)
 	stream(t, FIRST);
 	resolve_all(t);
 	host_write(&t->host, 5, 1, true);
+}
+
+/* A recovery that has no memory for the second part of a discard must not go on without it. */
+static void no_memory_to_cut_a_discard(struct script *t)
+{
+	struct kvp_rec discard = { .kind = KVP_REC_DISCARD, .block = FIRST, .count = STREAM };
+	struct kvp_rec intent = { .kind = KVP_REC_INTENT, .block = FIRST + 9, .count = 3 };
+	struct kvp_log_at at = { .lsn = 1 };
+	struct kvp_replay r;
+	int ret;
+
+	t->untraced = true;
+	kvp_replay_init(&r);
+	if (kvp_replay_add(&r, &discard, at, 0, 0))
+		sim_fail("no discard is noted");
+	sim_refused_from = sim_allocations + 1;
+	sim_refused_until = sim_refused_from + 1;
+	ret = kvp_replay_resolved(&r, &intent);
+	if (sim_allocations < sim_refused_from)
+		sim_fail("no memory is asked for: the case was not set up");
+	sim_refused_from = sim_refused_until = 0;
+	kvp_replay_exit(&r);
+	if (ret != -ENOMEM)
+		sim_fail("a discard is cut without memory: %d", ret);
+	/* The last life needs the log as the others have it. */
+	dirty_and_streamed(t);
 }
 
 /* A stream whose homes are held is not resolved, and nor is what comes behind it. */
@@ -386,6 +413,7 @@ void run_resolved(void)
 		resolved(NAMED(home_too_late), &shapes[i]);
 	}
 	resolved(NAMED(streams_leave_what_is_dirty), &shapes[0]);
+	resolved(NAMED(no_memory_to_cut_a_discard), &single);
 	resolved(NAMED(superblock_fails), &single);
 	resolved(NAMED(recovery_is_amid_them), &single);
 	resolved(NAMED(parity_needs_them), &parity);
