@@ -72,9 +72,9 @@ bool kvp_log_lets_streams_pass(struct kvp_log *log)
 	u64 most = kvp_log_limit_empty(log);
 
 	lockdep_assert_held(&log->build_lock);
-	if (!kvp_log_renews(log))
-		return true;
-	log->streams_pass = kvp_renew_passes(log->streams_pass, most, kvp_log_fullness(log, most));
+	log->streams_pass = !kvp_log_renews(log) ||
+			    kvp_renew_passes(log->streams_pass, most,
+					     kvp_log_fullness(log, most));
 	return log->streams_pass;
 }
 

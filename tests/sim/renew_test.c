@@ -237,6 +237,23 @@ static void streams_pass_for_long(struct script *p)
 	stream_over(p, 310, 0, "with little again");
 }
 
+/* A stream passed dirty blocks as nothing was renewed. Renewals begin, and less is dirty. */
+static void streams_go_on_passing(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 at_mark = window_of(p) / 10;
+
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0) ||
+	    kvp_pool_set(pool, KVP_T_SEQ_CUTOFF_WRITE, STREAM * KVP_BLOCK_SIZE))
+		sim_fail("a tunable cannot be set");
+	no_rounds(p);
+	host_write_each(&p->host, FIRST, at_mark / 2);
+	stream_over(p, 220, STREAM, "with no renewals");
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 10))
+		sim_fail("renewal cannot be turned on");
+	stream_over(p, 310, STREAM, "with renewals again");
+}
+
 /* Writers were not slowed down when that was asked last. It is found out in the same jiffy. */
 static void slow_soon(struct script *p)
 {
@@ -753,6 +770,7 @@ void run_renew(void)
 	test("by-tunable", &shapes[0], by_tunable, 0);
 	test("above-the-mark", &shapes[0], above_the_mark, 0);
 	test("streams-pass-for-long", &shapes[0], streams_pass_for_long, 0);
+	test("streams-go-on-passing", &shapes[0], streams_go_on_passing, 0);
 	test("short-beside-writers", &shapes[0], short_beside_writers, 0);
 	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
 }
