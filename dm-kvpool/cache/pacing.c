@@ -62,6 +62,14 @@ u64 kvp_pacing_in_use(const struct kvp_pool *pool, u64 *most)
 	return kvp_log_fullness(pool->log, *most);
 }
 
+u64 kvp_pacing_in_use_for_streams(const struct kvp_pool *pool, u64 *most)
+{
+	if (!kvp_log_streams_pass(pool->log))
+		return kvp_pacing_in_use(pool, most);
+	*most = kvp_log_limit_empty(pool->log);
+	return kvp_log_spent(pool->log, *most);
+}
+
 bool kvp_pacing_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {
 	u32 set = READ_ONCE(pool->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;

@@ -46,6 +46,12 @@ u32 kvp_pacing_room(const struct kvp_pool *pool);
 u64 kvp_pacing_in_use(const struct kvp_pool *pool, u64 *most);
 
 /**
+ * kvp_pacing_in_use_for_streams() - kvp_log_ops.in_use_for_streams of a log on a cache: a stream
+ * that passes dirty blocks needs room for records, and makes those blocks clean
+ */
+u64 kvp_pacing_in_use_for_streams(const struct kvp_pool *pool, u64 *most);
+
+/**
  * kvp_pacing_joins_stream() - kvp_log_ops.joins_stream of a log on a cache
  *
  * That is decided when the write comes, since it may lie alone in the buffer. The answer is kept in

@@ -254,6 +254,29 @@ static void streams_go_on_passing(struct script *p)
 	stream_over(p, 310, STREAM, "with renewals again");
 }
 
+/* The log is nearly full. A stream that is only buffered needs room for its records. */
+static void buffered_stream_is_not_slowed_down(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 most = kvp_log_limit_empty(pool->log), used;
+
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0) ||
+	    kvp_pool_set(pool, KVP_T_SEQ_CUTOFF_WRITE, STREAM * KVP_BLOCK_SIZE))
+		sim_fail("a tunable cannot be set");
+	hold_homes(p);
+	kvp_wbuf_set_limit(pool->wbuf, 512);
+	while (kvp_log_spent(pool->log, most) < most / 8 * 7)
+		go_on(p, 8);
+	host_write(&p->host, FIRST, 2 * STREAM + 10, false);
+	used = kvp_log_taken(pool->log, most);
+	if (used <= most - most / 32)
+		sim_fail("%llu of %llu blocks are in use: the case was not set up", used, most);
+	if (!kvp_throttle_is_slow(pool) || !kvp_throttle_passes(pool))
+		sim_fail("a stream is slowed down");
+	disks_release_all();
+	host_read_each(&p->host, FIRST, 2 * STREAM + 10);
+}
+
 /* Writers were not slowed down when that was asked last. It is found out in the same jiffy. */
 static void slow_soon(struct script *p)
 {
@@ -771,6 +794,8 @@ void run_renew(void)
 	test("above-the-mark", &shapes[0], above_the_mark, 0);
 	test("streams-pass-for-long", &shapes[0], streams_pass_for_long, 0);
 	test("streams-go-on-passing", &shapes[0], streams_go_on_passing, 0);
+	test("buffered-stream-is-not-slowed-down", &shapes[0], buffered_stream_is_not_slowed_down,
+	     0);
 	test("short-beside-writers", &shapes[0], short_beside_writers, 0);
 	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
 }
