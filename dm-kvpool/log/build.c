@@ -289,6 +289,27 @@ static u32 count_intents(struct kvp_log *log, struct kvp_entry_io *e, struct kvp
 	return n >= cutoff ? n : 0;
 }
 
+/*
+ * True if @d waits for a place for an open intent (kvp_log_stream_may_wait()). Without one, the
+ * stream that @d belongs to would become data. That would fill the log of a cache that streams
+ * pass because too much is dirty there.
+ */
+static bool waits_for_place(const struct kvp_entry_io *e, const struct kvp_version *d)
+{
+	return e->may_wait && READ_ONCE(d->stream) && !d->hole;
+}
+
+/* Decide what becomes intents. Returns true if anything may. */
+static bool plan(struct kvp_log *log, struct kvp_entry_io *e)
+{
+	bool intents = intents_possible(log, e);
+
+	if (intents || e->may_wait)
+		kvp_log_ops(log->vdevs)->plan_intents(log, e);
+	e->may_wait = e->may_wait && e->only_streams && !e->keeps;
+	return intents;
+}
+
 /* Take versions from the head of the buffer, as many as fit into an entry of @cap blocks. */
 static void collect(struct kvp_log *log, struct kvp_entry_io *e, u32 cap)
 {
@@ -298,12 +319,12 @@ static void collect(struct kvp_log *log, struct kvp_entry_io *e, u32 cap)
 
 	kvp_wbuf_lock_lists(w);
 	__kvp_wbuf_order(w);
-	intents = intents_possible(log, e);
-	if (intents)
-		kvp_log_ops(log->vdevs)->plan_intents(log, e);
+	intents = plan(log, e);
 	while ((d = __kvp_wbuf_first(w))) {
 		u32 n = 0;
 
+		if (waits_for_place(e, d))
+			break;
 		zeros = intents && are_zeros(log, d, zeros);
 		if (intents && !zeros)
 			n = count_intents(log, e, d, cap, &stop);
@@ -715,7 +736,6 @@ bool kvp_log_build_entry(struct kvp_log *log)
 		return false;
 	}
 	WRITE_ONCE(log->full, false);
-	e->phase = KVP_ENTRY_WRITING;
 	e->data = 0;
 	e->intents = 0;
 	e->records = 0;
@@ -731,9 +751,14 @@ bool kvp_log_build_entry(struct kvp_log *log)
 	e->wanted = newest_wanted(log);
 	e->most_data = data;
 	e->direct = free_direct(log);
+	e->may_wait = !e->direct && kvp_log_stream_may_wait(log);
 	e->hdr.limit_lsn = 0;
 	e->hdr.limit_rec = 0;
 	collect(log, e, cap);
+	WRITE_ONCE(log->stream_waits, e->may_wait && !e->records);
+	if (log->stream_waits)
+		return false;
+	e->phase = KVP_ENTRY_WRITING;
 	if (!e->intents)
 		e->direct = NULL;
 	kvp_log_fill_entry(log, e);

@@ -78,11 +78,55 @@ static bool could_be_wanted(struct kvp_log *log)
 	       kvp_wbuf_buffered(log->wbuf) >= commit_batch(log);
 }
 
-static bool build_wanted(struct kvp_log *log)
+/*
+ * True if the next entry must not leave out what is buffered: a caller waits for it, or two
+ * intervals are over.
+ */
+static bool __all_is_wanted(struct kvp_log *log)
 {
 	struct kvp_waiter *w;
+
+	lockdep_assert_held(&log->lock);
+	w = list_empty(&log->waiters) ? NULL :
+		list_last_entry(&log->waiters, struct kvp_waiter, list);
+	return (w && w->seq > log->built_seq) || log->due || again_wanted(log) ||
+	       (log->overdue_seq > log->built_seq && kvp_wbuf_buffered(log->wbuf));
+}
+
+/* True if all places for open intents are taken, and the end of a direct write frees some. */
+static bool __places_return(struct kvp_log *log)
+{
+	return log->nr_open >= KVP_MAX_OPEN_INTENTS - 1 && __kvp_log_not_home(log);
+}
+
+bool kvp_log_stream_may_wait(struct kvp_log *log)
+{
 	unsigned long flags;
-	bool wanted;
+	bool may;
+
+	spin_lock_irqsave(&log->lock, flags);
+	may = kvp_log_takes_intents(log) && __places_return(log) && !__all_is_wanted(log);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return may;
+}
+
+bool kvp_log_stream_waits(struct kvp_log *log)
+{
+	unsigned long flags;
+	bool waits;
+
+	if (!READ_ONCE(log->stream_waits))
+		return false;
+	spin_lock_irqsave(&log->lock, flags);
+	waits = __places_return(log);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return waits;
+}
+
+static bool build_wanted(struct kvp_log *log)
+{
+	unsigned long flags;
+	bool wanted, waits;
 
 	if (!could_be_wanted(log))
 		return false;
@@ -90,13 +134,12 @@ static bool build_wanted(struct kvp_log *log)
 	    READ_ONCE(log->vdevs->log_moving) || READ_ONCE(log->held))
 		return false;
 	spin_lock_irqsave(&log->lock, flags);
-	w = list_empty(&log->waiters) ? NULL :
-		list_last_entry(&log->waiters, struct kvp_waiter, list);
+	waits = READ_ONCE(log->stream_waits) && __places_return(log);
 	/* FLUSHes that arrive while a commit is in flight share the next one. */
-	wanted = __nothing_in_flight(log) && (kvp_log_due(log) || (w && w->seq > log->built_seq) ||
-					      again_wanted(log));
+	wanted = __nothing_in_flight(log) &&
+		 (__all_is_wanted(log) || (kvp_log_due(log) && !waits));
 	/* After a failure, one entry is built at a time, and only for a waiter or the timer. */
-	if (!kvp_log_failed(log))
+	if (!kvp_log_failed(log) && !waits)
 		wanted |= kvp_wbuf_buffered(log->wbuf) >= commit_batch(log);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return wanted;
@@ -143,6 +186,7 @@ static void commit_all_accepted(struct kvp_log *log)
 		return;
 	seq = kvp_wbuf_seq(log->wbuf);
 	spin_lock_irqsave(&log->lock, flags);
+	WRITE_ONCE(log->overdue_seq, log->due_seq);
 	WRITE_ONCE(log->due_seq, max(log->due_seq, seq));
 	spin_unlock_irqrestore(&log->lock, flags);
 }

@@ -235,6 +235,14 @@ static inline bool kvp_log_due_alone(const struct kvp_log *log)
 }
 
 /**
+ * kvp_log_stream_may_wait() - true if no place for an open intent is free, but one will be, and
+ * nothing asks for an entry now but the number of buffered blocks, or the end of one interval
+ *
+ * Context: under build_lock; takes log->lock.
+ */
+bool kvp_log_stream_may_wait(struct kvp_log *log);
+
+/**
  * kvp_commit_work() - build and send entries, as kvp_commit_kick() does
  *
  * kvp_interval_work() - the commit interval is over: let all that was accepted be committed

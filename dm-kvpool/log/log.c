@@ -811,6 +811,8 @@ void kvp_log_close_some(struct kvp_log *log)
 	if (!log->client->flush(log->of) && !log->client->settle(log->of))
 		kvp_log_close(log, &home);
 	WRITE_ONCE(log->closing, false);
+	/* A stream may wait for a place. */
+	kvp_commit_kick(log, true);
 }
 
 void kvp_log_retire(struct kvp_log *log, const struct kvp_log_mark *tail)

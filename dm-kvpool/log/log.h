@@ -120,6 +120,7 @@ enum kvp_entry_phase {
  * @tight: what is reserved for parity may end it early: kvp_log_leaves_room() decides
  * @only_streams: a block may become an intent only if it was accepted as one of a stream
  * @keeps: blocks of a stream that are in the cache stay there: they do not become intents
+ * @may_wait: blocks of a stream stay in the buffer until there is a place for an open intent
  * @over: an intent may be written home before fewer older versions of its block than this
  * @least_run, @least_wanted: the least length, in blocks, of a run of intents that no caller waits
  *	for, or that one waits for
@@ -154,7 +155,7 @@ struct kvp_entry_io {
 	atomic_t pending;
 	unsigned long sent, extra, failed;
 	u32 needed;
-	bool tight, only_streams, keeps;
+	bool tight, only_streams, keeps, may_wait;
 	u32 over, least_run, least_wanted;
 	struct kvp_direct *direct;
 	struct kvp_entry_io *joined;
@@ -342,6 +343,8 @@ struct kvp_log {
 	struct list_head flush_waiters;
 	bool due;	/* commit an entry of what is buffered: kvp_commit_now() */
 	u64 due_seq;	/* commit all up to this: it was accepted when the interval was over */
+	u64 overdue_seq;	/* the due_seq of the interval before */
+	bool stream_waits;	/* a stream waited for a place when the builder looked last */
 	bool closing;				/* intents that are home are about to be closed */
 	bool full;				/* no space: destage must free some */
 	bool stopped;				/* nothing more is built */
@@ -777,6 +780,14 @@ u64 kvp_log_intents_limit(const struct kvp_log *log);
  * many of them. Any context.
  */
 bool kvp_log_takes_intents(const struct kvp_log *log);
+
+/**
+ * kvp_log_stream_waits() - true if buffered blocks of a stream wait for a place for an open intent
+ *
+ * All places are taken, and a direct write is not home yet. When it is, its worker flushes the
+ * legs, closes intents, and kicks the builder. Context: any; takes log->lock.
+ */
+bool kvp_log_stream_waits(struct kvp_log *log);
 
 /* With the log on legs, a run of so many blocks becomes intents; a tunable overrides it. */
 #define KVP_LOG_LEGS_CUTOFF	64u

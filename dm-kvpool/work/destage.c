@@ -1489,7 +1489,9 @@ void kvp_destage_relieve(struct kvp_pool *pool)
 	if (kvp_wbuf_used(w) >= kvp_wbuf_limit(w) / 2 ||
 	    (kvp_wbuf_to_be_committed(w) && !kvp_log_short(pool->log)))
 		return;
-	kvp_commit_now(pool->log);
+	/* A stream that waits for a place would become data, and fill the log. */
+	if (!kvp_log_stream_waits(pool->log))
+		kvp_commit_now(pool->log);
 	/*
 	 * The log may have space again, or renewal makes some. If no page can be allocated, write
 	 * everything home.

@@ -277,6 +277,106 @@ static void buffered_stream_is_not_slowed_down(struct script *p)
 	host_read_each(&p->host, FIRST, 2 * STREAM + 10);
 }
 
+#define PART		16u	/* a stream that is as short as may be */
+#define PLACES		(KVP_MAX_OPEN_INTENTS - 1)
+#define LAST		300u	/* this stream finds no place for an open intent */
+#define LAST_COUNT	120u	/* enough for an entry that no caller asks for */
+
+static void commit_now(struct script *p)
+{
+	struct kvp_log *log = p->host.pool->log;
+
+	kvp_commit_now(log);
+	kvp_commit_kick(log, true);
+	while (kvp_wbuf_buffered(log->wbuf) || log->durable_seq < log->built_seq)
+		host_sleep(1);
+}
+
+/*
+ * Streams past the cache have taken all places for open intents, and the disks answer none of their
+ * blocks. Then comes another stream. Returns how many blocks went to the log as data before it.
+ */
+static u64 take_all_places(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 before = pool->log->data_blocks;
+	u32 i;
+
+	if (kvp_pool_set(pool, KVP_T_RENEW_MARK, 0) ||
+	    kvp_pool_set(pool, KVP_T_COMMIT_INTERVAL_MS, 2000) ||
+	    kvp_pool_set(pool, KVP_T_SEQ_CUTOFF_WRITE, PART * KVP_BLOCK_SIZE))
+		sim_fail("a tunable cannot be set");
+	hold_homes(p);
+	kvp_wbuf_set_limit(pool->wbuf, 440);
+	for (i = 0; i < PLACES; i++) {
+		host_write(&p->host, i * (PART + 1), PART, false);
+		commit_now(p);
+	}
+	if (pool->log->nr_open != PLACES || pool->log->data_blocks != before)
+		sim_fail("%u places are taken, %llu blocks are data: the case was not set up",
+			 pool->log->nr_open, pool->log->data_blocks - before);
+	host_write(&p->host, LAST, LAST_COUNT, false);
+	host_sleep(3000);
+	if (pool->log->data_blocks != before || kvp_wbuf_buffered(pool->wbuf) != LAST_COUNT)
+		sim_fail("%llu blocks became data, and %u are buffered",
+			 pool->log->data_blocks - before, kvp_wbuf_buffered(pool->wbuf));
+	return before;
+}
+
+static void read_places(struct script *p)
+{
+	u32 i;
+
+	disks_release_all();
+	host_flush(&p->host);
+	for (i = 0; i < PLACES; i++)
+		host_read_each(&p->host, i * (PART + 1), PART);
+	host_read_each(&p->host, LAST, LAST_COUNT);
+}
+
+/* The disks answer, and the stream gets a place. Nothing of it becomes data. */
+static void stream_gets_a_place(struct script *p)
+{
+	struct kvp_log *log = p->host.pool->log;
+	u64 before = take_all_places(p);
+
+	disks_release_all();
+	host_sleep(1000);
+	if (log->data_blocks != before || kvp_wbuf_buffered(p->host.pool->wbuf))
+		sim_fail("%llu blocks became data, and %u are buffered", log->data_blocks - before,
+			 kvp_wbuf_buffered(p->host.pool->wbuf));
+	read_places(p);
+}
+
+/* The stream became data: all of it, and nothing else. */
+static void must_be_data(struct script *p, u64 before)
+{
+	struct kvp_log *log = p->host.pool->log;
+
+	if (log->data_blocks != before + LAST_COUNT || kvp_wbuf_buffered(p->host.pool->wbuf))
+		sim_fail("%llu blocks became data, and %u are buffered", log->data_blocks - before,
+			 kvp_wbuf_buffered(p->host.pool->wbuf));
+	read_places(p);
+}
+
+/* The disks go on not answering. When the second interval is over, the stream becomes data. */
+static void stream_waits_for_two_intervals(struct script *p)
+{
+	u64 before = take_all_places(p);
+
+	host_sleep(2000);
+	must_be_data(p, before);
+}
+
+/* A caller waits for the stream, which becomes data at once. */
+static void stream_is_wanted(struct script *p)
+{
+	u64 before = take_all_places(p);
+
+	commit_now(p);
+	must_be_data(p, before);
+}
+
 /* Writers were not slowed down when that was asked last. It is found out in the same jiffy. */
 static void slow_soon(struct script *p)
 {
@@ -796,6 +896,9 @@ void run_renew(void)
 	test("streams-go-on-passing", &shapes[0], streams_go_on_passing, 0);
 	test("buffered-stream-is-not-slowed-down", &shapes[0], buffered_stream_is_not_slowed_down,
 	     0);
+	test("stream-gets-a-place", &shapes[0], stream_gets_a_place, 4);
+	test("stream-waits-for-two-intervals", &shapes[0], stream_waits_for_two_intervals, 4);
+	test("stream-is-wanted", &shapes[0], stream_is_wanted, 0);
 	test("short-beside-writers", &shapes[0], short_beside_writers, 0);
 	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
 }
