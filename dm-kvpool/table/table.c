@@ -118,6 +118,8 @@ void kvp_table_exit(struct kvp_table *t)
 	free_tpages(&t->reserve);
 	t->nr_pages = 0;
 	t->nr_reserve = 0;
+	while (t->nr_kept)
+		__free_page(t->kept[--t->nr_kept]);
 	kvfree(t->buckets);
 	t->buckets = NULL;
 	kvp_batch_free(t->batch);

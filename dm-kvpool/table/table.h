@@ -110,6 +110,11 @@ static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, kvp_bloc
 #ifndef KVP_TABLE_COPIES	/* the simulator's pools have few leaves */
 #define KVP_TABLE_COPIES	1024	/* the most leaves that a checkpoint copies: 4 MiB */
 #endif
+/* pages of such copies that are kept for the next checkpoint: 512 KiB */
+#define KVP_TABLE_KEPT_MOST	128u
+#ifndef KVP_TABLE_KEPT		/* the simulator keeps none without memory */
+#define KVP_TABLE_KEPT		KVP_TABLE_KEPT_MOST
+#endif
 /* a path is three pages; destage, direct workers and readers need one each */
 #define KVP_TABLE_RESERVE	32
 
@@ -193,6 +198,9 @@ struct kvp_table {
 	u64 roots[KVP_MAX_ROOTS];	/* as of the checkpoint being built */
 	u64 old_roots[KVP_MAX_ROOTS];
 	struct kvp_batch *batch;
+	/* pages for copies of leaves; by @lock */
+	struct page *kept[KVP_TABLE_KEPT_MOST];
+	u32 nr_kept;
 
 	wait_queue_head_t wait;		/* woken when pages are no longer KVP_TPAGE_WRITING */
 

@@ -11,10 +11,31 @@
 #include "table/table.h"
 #include "table/tpage.h"
 
-/* Copy the leaf, so that writes home need not wait for the whole checkpoint. */
-static bool __copy_leaf(struct kvp_tpage *tp)
+/*
+ * Get a page for a copy. Some are kept from the last checkpoint: many kernels clear each page that
+ * they allocate, which takes longer than to copy a leaf.
+ */
+static struct page *__get_copy(struct kvp_table *t)
 {
-	tp->fixed = alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+	lockdep_assert_held(&t->lock);
+	if (KVP_TABLE_KEPT && t->nr_kept)
+		return t->kept[--t->nr_kept];
+	return alloc_page(GFP_NOWAIT | __GFP_NORETRY | __GFP_NOWARN);
+}
+
+static void __put_copy(struct kvp_table *t, struct page *page)
+{
+	lockdep_assert_held(&t->lock);
+	if (t->nr_kept < KVP_TABLE_KEPT)
+		t->kept[t->nr_kept++] = page;
+	else
+		__free_page(page);
+}
+
+/* Copy the leaf, so that writes home need not wait for the whole checkpoint. */
+static bool __copy_leaf(struct kvp_table *t, struct kvp_tpage *tp)
+{
+	tp->fixed = __get_copy(t);
 	if (!tp->fixed)
 		return false;
 	copy_page(page_address(tp->fixed), page_address(tp->page));
@@ -33,7 +54,7 @@ u32 kvp_table_snapshot(struct kvp_table *t, struct list_head *pages)
 		set_bit(KVP_TPAGE_WRITING, &tp->flags);
 		clear_bit(KVP_TPAGE_DIRTY, &tp->flags);
 		if (!tp->level && copies)
-			copies = __copy_leaf(tp) ? copies - 1 : 0;
+			copies = __copy_leaf(t, tp) ? copies - 1 : 0;
 	}
 	WRITE_ONCE(t->nr_dirty, 0);
 	t->snap_written = t->written;
@@ -238,7 +259,7 @@ void kvp_table_written(struct kvp_table *t, struct list_head *pages, int error)
 	list_for_each_entry_safe(tp, next, pages, writing) {
 		list_del_init(&tp->writing);
 		if (tp->fixed)
-			__free_page(tp->fixed);
+			__put_copy(t, tp->fixed);
 		tp->fixed = NULL;
 		if (!error)
 			tp->durable = tp->pending;
