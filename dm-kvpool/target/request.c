@@ -1473,15 +1473,17 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 
 int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 {
-	data_of(bio)->leaf = NULL;
-	data_of(bio)->leg = NULL;
-	data_of(bio)->rebuild = NULL;
-	data_of(bio)->lacks = NULL;
-	data_of(bio)->beside = NULL;
-	data_of(bio)->lacks_spilled = false;
-	data_of(bio)->passes = false;
-	data_of(bio)->came = false;
-	data_of(bio)->mixed = false;
+	struct kvp_bio *k = data_of(bio);
+
+	k->leaf = NULL;
+	k->leg = NULL;
+	k->rebuild = NULL;
+	k->lacks = NULL;
+	k->beside = NULL;
+	k->lacks_spilled = false;
+	k->passes = false;
+	k->came = false;
+	k->mixed = false;
 	/* Another host may have the pool, so what RAM holds may be out of date. */
 	if (unlikely(kvp_failed_by(&r->pool->failure, KVP_FAIL_HOST)))
 		return DM_MAPIO_KILL;
