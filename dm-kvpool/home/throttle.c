@@ -11,12 +11,14 @@
 #include "ram/wbuf.h"
 
 #define SLOWEST		16ull			/* blocks a second; writers are never slower */
+#define NO_LIMIT	(~0ull)
 #define LOOK_BLOCKS	64u			/* the answer is as old as so many blocks at most */
 
 void kvp_throttle_init(struct kvp_pool *pool)
 {
 	spin_lock_init(&pool->throttle->lock);
 	kvp_runs_init(&pool->throttle->runs);
+	pool->throttle->rate = NO_LIMIT;
 }
 
 static u64 in_use(const struct kvp_pool *pool, u64 *most)
@@ -51,20 +53,41 @@ static bool looks_anew(const struct kvp_pool *pool, u32 blocks)
 	return blocks >= LOOK_BLOCKS || n % LOOK_BLOCKS < blocks;
 }
 
-bool kvp_throttle_may_slow(struct kvp_pool *pool, u32 blocks)
+/* The rate of writers, in blocks a second, by what is in use now. */
+static u64 rate_now(const struct kvp_pool *pool)
+{
+	u64 most, used = in_use(pool, &most), full;
+
+	if (!kvp_throttle_slows(most, used))
+		return NO_LIMIT;
+	full = kvp_speed_full(pool);
+	/*
+	 * The log is never full for long, so its reservation for parity must not stop a writer
+	 * here.
+	 */
+	return max3(kvp_throttle_rate(most, used, full), full / 8, SLOWEST);
+}
+
+/* The rate that was found last; it is found anew for a write that begins a jiffy or many blocks. */
+static u64 recent_rate(struct kvp_pool *pool, u32 blocks)
 {
 	struct kvp_throttle *t = pool->throttle;
 	unsigned long now = jiffies;
-	bool slow;
+	u64 rate = READ_ONCE(t->rate);
 
-	if (!READ_ONCE(t->slow) && READ_ONCE(t->looked) == now && !looks_anew(pool, blocks))
-		return false;
-	slow = kvp_throttle_is_slow(pool);
-	if (READ_ONCE(t->slow) != slow)
-		WRITE_ONCE(t->slow, slow);
+	if (READ_ONCE(t->looked) == now && !looks_anew(pool, blocks))
+		return rate;
+	rate = rate_now(pool);
+	if (READ_ONCE(t->rate) != rate)
+		WRITE_ONCE(t->rate, rate);
 	if (READ_ONCE(t->looked) != now)
 		WRITE_ONCE(t->looked, now);
-	return slow;
+	return rate;
+}
+
+bool kvp_throttle_may_slow(struct kvp_pool *pool, u32 blocks)
+{
+	return recent_rate(pool, blocks) != NO_LIMIT;
 }
 
 u32 kvp_throttle_run(struct kvp_pool *pool, kvp_block_t first, u32 blocks)
@@ -82,7 +105,7 @@ u64 kvp_throttle_in_use_for_streams(const struct kvp_pool *pool, u64 *most)
 
 bool kvp_throttle_joins_stream(struct kvp_pool *pool, kvp_block_t first, u32 blocks, u32 ask)
 {
-	return kvp_throttle_is_slow(pool) &&
+	return kvp_throttle_may_slow(pool, blocks) &&
 	       kvp_throttle_run(pool, first, blocks) >= kvp_log_legs_cutoff(pool->log);
 }
 
@@ -95,18 +118,12 @@ bool kvp_throttle_passes(const struct kvp_pool *pool)
 
 u64 kvp_throttle_admit(struct kvp_pool *pool, u32 blocks)
 {
-	u64 most, used = in_use(pool, &most), full = kvp_speed_full(pool), rate, wait;
 	struct kvp_throttle *t = pool->throttle;
+	u64 rate = recent_rate(pool, blocks), wait;
 	unsigned long flags;
 
-	rate = kvp_throttle_rate(most, used, full);
-	if (rate == ~0ull)
+	if (rate == NO_LIMIT)
 		return 0;
-	/*
-	 * The log is never full for long, so its reservation for parity must not stop a writer
-	 * here.
-	 */
-	rate = max3(rate, full / 8, SLOWEST);
 	spin_lock_irqsave(&t->lock, flags);
 	wait = kvp_bucket_take(&t->bucket, ktime_get_ns(), blocks, rate);
 	spin_unlock_irqrestore(&t->lock, flags);

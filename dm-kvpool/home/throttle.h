@@ -28,15 +28,14 @@ struct kvp_pool;
  * @runs: finds out which writes are parts of long streams: with the log on a cache always, else
  *	while writers are slowed down. It has locks of its own
  * @waiting: writes are kept waiting; set by the code that keeps them
- * @slow, @looked: the last answer of kvp_throttle_may_slow(), and the jiffy when it was found; no
- *	lock
+ * @rate, @looked: blocks a second, ~0: no limit; and the jiffy when that was found. No lock
  */
 struct kvp_throttle {
 	spinlock_t lock;
 	struct kvp_bucket bucket;
 	struct kvp_runs runs;
 	bool waiting;
-	bool slow;
+	u64 rate;
 	unsigned long looked;
 };
 
@@ -66,8 +65,8 @@ bool kvp_throttle_is_slow(const struct kvp_pool *pool);
  * kvp_throttle_may_slow() - true if writers are slowed down; asked for each write
  * @blocks: of the write; pool->stats has counted them
  *
- * To find out takes long, and the answer is seldom yes. So a no is used again: in the same jiffy,
- * and for up to 64 blocks of a processor. Context: any.
+ * To find out takes long. So the answer is used again: in the same jiffy, and for up to 64 blocks
+ * of a processor. Context: any.
  */
 bool kvp_throttle_may_slow(struct kvp_pool *pool, u32 blocks);
 
@@ -103,8 +102,9 @@ bool kvp_throttle_passes(const struct kvp_pool *pool);
 /**
  * kvp_throttle_admit() - ask whether a write of @blocks may be accepted now
  *
- * Return: 0: yes, and its blocks are counted; else the ns after which to ask again. That is at most
- * a second, since the pace changes. Context: any.
+ * The pace is as old as the answer of kvp_throttle_may_slow(). Return: 0: yes, and its blocks are
+ * counted; else the ns after which to ask again. That is at most a second, since the pace changes.
+ * Context: any.
  */
 u64 kvp_throttle_admit(struct kvp_pool *pool, u32 blocks);
 

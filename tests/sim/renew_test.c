@@ -383,7 +383,7 @@ static void slow_soon(struct script *p)
 	struct kvp_pool *pool = p->host.pool;
 	u32 i = 0;
 
-	WRITE_ONCE(pool->throttle->slow, false);
+	WRITE_ONCE(pool->throttle->rate, ~0ull);
 	WRITE_ONCE(pool->throttle->looked, jiffies);
 	do
 		this_cpu_inc(pool->stats->write_blocks);
