@@ -141,7 +141,7 @@ static int make_page(struct kvp_table_move *m, struct kvp_move_pages *p, u32 lev
 	clear_page(w);
 	for (i = 0; i < KVP_PTRS_PER_PAGE && i < nr; i++)
 		w[i] = cpu_to_le64(below[i]);
-	*ptr = kvp_table_pointer(m->v, level, index, w, 0);
+	*ptr = kvp_table_pointer(m->v, level, index, w, 0, KVP_ERA_MAX);
 	if (kvp_ptr_null(*ptr))
 		return 0;
 	ret = add_page(m, p, level, index, 0);

@@ -607,11 +607,12 @@ int __must_check kvp_table_next_page(struct kvp_table *t, struct kvp_vdev *v, u3
 
 /**
  * kvp_table_pointer() - make the pointer to a page of @v with contents @w in @slot
+ * @most: no entry of a leaf is of a newer era; KVP_ERA_MAX if that is unknown
  *
  * Return: the pointer; a null pointer if nothing is written below. Context: any.
  */
 u64 kvp_table_pointer(const struct kvp_vdev *v, u32 level, u64 index, const __le64 *w,
-		      unsigned int slot);
+		      unsigned int slot, u32 most);
 
 /**
  * kvp_table_scrub_page() - verify every copy of the page of @level above @block, and heal bad ones

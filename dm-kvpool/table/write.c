@@ -98,9 +98,11 @@ static struct page *fixed_page(const struct kvp_tpage *tp)
 }
 
 /* Make the pointer to a page: it has the page's newest era, and whether there is any poison. */
-static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot)
+static u64 make_pointer(struct kvp_tpage *tp, unsigned int slot, u32 most)
 {
-	return kvp_table_pointer(tp->v, tp->level, tp->index, page_address(fixed_page(tp)), slot);
+	const __le64 *words = page_address(fixed_page(tp));
+
+	return kvp_table_pointer(tp->v, tp->level, tp->index, words, slot, most);
 }
 
 /*
@@ -189,7 +191,7 @@ static int write_level(struct kvp_table *t, u32 level, struct list_head *pages)
 		 */
 		unsigned int slot = kvp_ptr_slot(tp->durable) ^ !kvp_ptr_null(tp->durable);
 
-		set_pointer(t, tp, make_pointer(tp, slot), pages);
+		set_pointer(t, tp, make_pointer(tp, slot, READ_ONCE(t->era)), pages);
 		kvp_batch_give_way(t->batch);
 	}
 	ret = write_pages(t, &mine);
