@@ -111,9 +111,8 @@ u32 kvp_coalesce_gap(const struct kvp_vdev *v)
 }
 
 kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions,
-			      const struct kvp_version *d)
+			      const struct kvp_version *d, struct kvp_spot at)
 {
-	struct kvp_spot at = kvp_locate(b->pool, d->block);
 	kvp_block_t first = d->block, last = first;
 	u32 runs = 1, gap;
 

@@ -20,6 +20,7 @@
 struct kvp_batch;
 struct kvp_coalesce;
 struct kvp_pool;
+struct kvp_spot;
 struct kvp_tpage;
 struct kvp_vdev;
 struct kvp_version;
@@ -46,12 +47,13 @@ u32 kvp_coalesce_gap(const struct kvp_vdev *v);
  * kvp_coalesce_last() - find how far a stretch should reach
  * @versions: sorted by block
  * @d: the first version of the stretch, on @versions
+ * @at: the place of its block
  *
  * Return: the last block of the stretch, which has a version on @versions; 0: a stretch does not
  * pay, or cannot be made. Context: process; may allocate memory, but does not wait for it.
  */
 kvp_block_t kvp_coalesce_last(struct kvp_coalesce *b, const struct list_head *versions,
-			      const struct kvp_version *d);
+			      const struct kvp_version *d, struct kvp_spot at);
 
 /**
  * kvp_coalesce_read() - begin to read a stretch that is to be written

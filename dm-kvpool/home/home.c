@@ -141,7 +141,7 @@ static bool add_locked(struct kvp_home *h, const struct locked *l, u32 *n)
 	const struct kvp_version *d = list_first_entry(&l->versions, struct kvp_version, list);
 	kvp_block_t base = d->block, first = base;
 	/* The homes of neighbours in one turn, and below one leaf, are neighbours. */
-	kvp_lblock_t home = kvp_home_block(h->pool, base);
+	kvp_lblock_t home = kvp_data_place(l->leaf->v->g, kvp_vdev_block(l->leaf, base)).block;
 	struct page *pages[ADD_AT_ONCE];
 	u32 nr = 0;
 
@@ -233,12 +233,10 @@ static int finish(struct kvp_home *h, struct list_head *versions)
 
 /*
  * The last block of the run that begins with @d. Its blocks are adjacent, of one turn, below one
- * leaf, and fit into one request.
+ * leaf, which has @left of them, and fit into one request.
  */
-static kvp_block_t run_last(struct kvp_pool *pool, struct list_head *versions,
-			    const struct kvp_version *d)
+static kvp_block_t run_last(struct list_head *versions, const struct kvp_version *d, u32 left)
 {
-	u32 left = kvp_locate(pool, d->block).left;
 	kvp_block_t first = d->block, last = first;
 
 	list_for_each_entry_from(d, versions, list) {
@@ -277,16 +275,19 @@ static bool batch_full(const struct kvp_home *h)
 static kvp_block_t plan_one(struct kvp_home *h, struct list_head *versions,
 			    const struct kvp_version *d, u32 n, int *error)
 {
-	kvp_block_t last = h->coalesce ? kvp_coalesce_last(h->coalesce, versions, d) : kvp_block(0);
+	struct kvp_spot at = kvp_locate(h->pool, d->block);
 	struct locked *l = &h->locked[h->nr_locked + n];
+	kvp_block_t last = kvp_block(0);
 
+	if (h->coalesce)
+		last = kvp_coalesce_last(h->coalesce, versions, d, at);
 	l->is_stretch = last;
 	if (l->is_stretch && n) {
 		*error = -EAGAIN;
 		return last;
 	}
 	if (!l->is_stretch)
-		last = run_last(h->pool, versions, d);
+		last = run_last(versions, d, at.left);
 	l->leaf = kvp_table_load_home(h->pool->table, d->block);
 	if (IS_ERR(l->leaf))
 		*error = PTR_ERR(l->leaf);
