@@ -19,10 +19,11 @@ static u32 place_of(u64 block)
 	return hash_64(block >> PLACE_SHIFT, KVP_RUN_SET_BITS);
 }
 
+/* Most runs of a set end elsewhere, so that is looked at first. */
 static bool belongs(const struct kvp_run *run, u64 first, bool write)
 {
-	return run->blocks && run->write == write && first + KVP_RUN_SLACK >= run->end &&
-	       first <= run->end + KVP_RUN_SLACK;
+	return run->end + KVP_RUN_SLACK - first <= 2 * KVP_RUN_SLACK && run->blocks &&
+	       run->write == write;
 }
 
 /* The run of the set that ends nearest to @first; or NULL. */
@@ -32,8 +33,10 @@ static struct kvp_run *find_run(const struct kvp_run_set *set, u64 first, bool w
 	u64 distance, least = ~0ull;
 
 	list_for_each_entry(run, &set->runs, list) {
+		if (!belongs(run, first, write))
+			continue;
 		distance = run->end > first ? run->end - first : first - run->end;
-		if (distance < least && belongs(run, first, write)) {
+		if (distance < least) {
 			least = distance;
 			near = run;
 		}
