@@ -41,6 +41,7 @@ struct cut {
 	struct kvp_stripe_read read;
 	struct kvp_row_pages *rebuild;	/* or NULL: all blocks come from the legs that have them */
 	u32 count, own;			/* slots: of the reader, and above */
+	u32 segments;			/* of @bio */
 	struct kvp_leg *leg;		/* the one whose parts are cut now */
 	struct bvec_iter iter;		/* place in @bio, at slot @at */
 	u32 at;
@@ -84,13 +85,39 @@ static bool alloc_rebuild(struct cut *c)
 
 /* --- making parts ----------------------------------------------------------------------- */
 
+static u32 segments_of(struct bio *bio)
+{
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	u32 n = 0;
+
+	bio_for_each_bvec(bv, bio, iter)
+		n++;
+	return n;
+}
+
+/*
+ * The most segments that a part of this leg may have. Each stripe has one stretch of the reader's
+ * blocks there, which may begin amid a segment. Parity that is not read ends a part: the leg has
+ * that of one stripe in as many as there are legs. So most parts need no memory for segments.
+ */
+static u32 most_segments(const struct cut *c)
+{
+	const struct kvp_geometry *g = c->read.leaf->v->g;
+	u32 stripes = c->count / kvp_stripe_blocks(g) + 2, junk = 0;
+
+	if (c->leg->rotational)
+		junk = DIV_ROUND_UP(g->chunk_blocks, c->r->junk_blocks);
+	else if (!c->rebuild)
+		stripes = min(stripes, g->leg_count - 1);
+	return min_t(u32, c->segments + c->own + stripes * (1 + junk), BIO_MAX_VECS);
+}
+
 /* A part that begins at @block of the leg. */
 static struct part *new_part(struct cut *c, kvp_lblock_t block)
 {
-	/* A block may lie in two segments. */
-	u32 segments = min_t(u32, 2 * (c->count + c->own), BIO_MAX_VECS);
 	blk_opf_t opf = REQ_OP_READ | (c->bio->bi_opf & (REQ_SYNC | REQ_META | REQ_PRIO));
-	struct bio *bio = bio_alloc_bioset(c->leg->bdev, segments, opf,
+	struct bio *bio = bio_alloc_bioset(c->leg->bdev, most_segments(c), opf,
 					   GFP_NOWAIT | __GFP_NOWARN, &c->r->long_bios);
 
 	if (!bio)
@@ -119,14 +146,14 @@ static bool add_junk(struct cut *c, u32 blocks)
 /* The reader's blocks, which follow those that were added for this leg before. */
 static bool add_readers(struct cut *c, u32 slot, u32 blocks)
 {
-	u32 left = blocks * KVP_BLOCK_SIZE;
+	u32 left = blocks * KVP_BLOCK_SIZE, n;
 
 	bio_advance_iter(c->bio, &c->iter, (slot - c->at) * KVP_BLOCK_SIZE);
 	while (left) {
-		struct bio_vec bv = bio_iter_iovec(c->bio, c->iter);
-		u32 n = min(left, bv.bv_len);
-
-		if (bio_add_page(&c->part->bio, bv.bv_page, n, bv.bv_offset) != n)
+		/* pages that are neighbours in memory, all at once */
+		n = min(left, mp_bvec_iter_len(c->bio->bi_io_vec, c->iter));
+		if (bio_add_page(&c->part->bio, bio_iter_page(c->bio, c->iter), n,
+				 bio_iter_offset(c->bio, c->iter)) != n)
 			return false;
 		bio_advance_iter_single(c->bio, &c->iter, n);
 		left -= n;
@@ -266,7 +293,8 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 		   void (*done)(struct kvp_requests *r, struct bio *bio, bool good))
 {
 	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
-	struct cut c = { .r = r, .bio = bio, .count = bio_sectors(bio) >> KVP_SECTORS_SHIFT };
+	struct cut c = { .r = r, .bio = bio, .count = bio_sectors(bio) >> KVP_SECTORS_SHIFT,
+			 .segments = segments_of(bio) };
 	u32 nr;
 
 	/*
