@@ -60,6 +60,7 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block)
 {
 	u32 n = v->nr_legs, first = n > 1 ? (u32)(distance(v, block) / STEP_BLOCKS) % n : 0, i;
 	struct kvp_leg *best = NULL;
+	bool seeks = false;
 
 	for (i = 0; i < n; i++) {
 		struct kvp_leg *leg = &v->legs[(first + i) % n];
@@ -68,10 +69,11 @@ struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block)
 			continue;
 		if (READ_ONCE(leg->slow) && kvp_slow_probes(leg) && !READ_ONCE(leg->late))
 			return leg;
+		seeks |= leg->rotational;
 		if (!best || better(leg, best, block))
 			best = leg;
 	}
-	for (i = 0; n > 1 && best && i < n; i++)
+	for (i = 0; seeks && n > 1 && i < n; i++)
 		if (kvp_leg_in_sync(&v->legs[i]) && is_streaming(&v->legs[i], best, block))
 			return &v->legs[i];
 	return best;
