@@ -161,12 +161,11 @@ static struct kvp_leg *chosen(struct kvp_leg *leg, kvp_lblock_t block, u32 nr)
 	return leg;
 }
 
-struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, kvp_block_t block, u32 nr)
+struct kvp_leg *kvp_leg_choose(const struct kvp_spot *at, u32 nr)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
-	kvp_lblock_t home = kvp_data_place(at.v->g, at.block).block;
+	kvp_lblock_t home = kvp_data_place(at->v->g, at->block).block;
 
-	return chosen(at.v->ops->choose(at.v, at.block), home, nr);
+	return chosen(at->v->ops->choose(at->v, at->block), home, nr);
 }
 
 struct kvp_leg *kvp_leg_choose_copy(const struct kvp_vdev *v, kvp_lblock_t block, u32 nr)

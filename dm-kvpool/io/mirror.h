@@ -13,13 +13,13 @@
 struct kvp_leg *kvp_leg_best_copy(const struct kvp_vdev *v, kvp_lblock_t block);
 
 /**
- * kvp_leg_choose() - choose the leg to read @nr blocks at @block from; counts the read as in flight
+ * kvp_leg_choose() - choose the leg to read @nr blocks from @at on; counts the read as in flight
  *
  * In a parity1 the blocks are all in one chunk. Return: the leg; NULL: no leg in use has them, or
  * in a parity1 that leg is read last. Then kvp_stripe_read_begin() decides. The caller calls
  * kvp_leg_unchoose() when the read has ended. Any context.
  */
-struct kvp_leg *kvp_leg_choose(struct kvp_pool *pool, kvp_block_t block, u32 nr);
+struct kvp_leg *kvp_leg_choose(const struct kvp_spot *at, u32 nr);
 void kvp_leg_unchoose(struct kvp_leg *leg);
 
 /** kvp_leg_choose_copy() - the same for legs of @v that all have the same contents at @block */

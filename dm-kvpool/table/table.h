@@ -291,9 +291,11 @@ void kvp_table_exit(struct kvp_table *t);
 /**
  * kvp_table_find() - find the leaf of @block in memory
  *
- * Return: the leaf with a reference, or NULL. Context: any; takes no lock.
+ * kvp_table_find_at(): the caller has located the block. Return: the leaf with a reference, or
+ * NULL. Context: any; takes no lock.
  */
 struct kvp_tpage *kvp_table_find(struct kvp_table *t, kvp_block_t block);
+struct kvp_tpage *kvp_table_find_at(struct kvp_table *t, const struct kvp_spot *at);
 
 /**
  * kvp_table_load() - the leaf of @block, read and verified if it is not in memory

@@ -67,11 +67,16 @@ void kvp_table_put(struct kvp_tpage *tp)
 	WARN_ON_ONCE(refcount_dec_and_test(&tp->ref));
 }
 
+struct kvp_tpage *kvp_table_find_at(struct kvp_table *t, const struct kvp_spot *at)
+{
+	return kvp_tpage_lookup(t, at->v, 0, tpage_index(at->v, 0, at->block));
+}
+
 struct kvp_tpage *kvp_table_find(struct kvp_table *t, kvp_block_t block)
 {
 	struct kvp_spot at = kvp_vdevs_find(t->client.vdevs, block);
 
-	return kvp_tpage_lookup(t, at.v, 0, tpage_index(at.v, 0, at.block));
+	return kvp_table_find_at(t, &at);
 }
 
 /*

@@ -611,12 +611,10 @@ static void give_block(void *to, struct page *page)
 	copy_to_bio(reader->bio, &reader->iter, page_address(page));
 }
 
-/* How many of @count blocks from @block on lie in its chunk; of a mirror all. */
-static u32 in_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
+/* How many of @count blocks from @at on lie in its chunk; of a mirror all. */
+static u32 in_chunk(const struct kvp_spot *at, u32 count)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
-
-	return kvp_side_by_side(at.v->g, at.block, count);
+	return kvp_side_by_side(at->v->g, at->block, count);
 }
 
 /* How a failed read is repeated. @tried: blocks before this one are read one by one. */
@@ -624,12 +622,6 @@ struct repeat {
 	kvp_block_t tried;
 	struct kvp_pieces pieces;
 };
-
-/* True if the blocks lie on one leg of a parity1, or the vdev has no parity. */
-static bool in_one_chunk(struct kvp_pool *pool, kvp_block_t block, u32 count)
-{
-	return in_chunk(pool, block, count) == count;
-}
 
 /*
  * True if @block is on a leg that was passed over, and was not made, as something of its leaf went
@@ -652,8 +644,9 @@ static u32 read_together(struct kvp_requests *r, struct bio *bio, struct bvec_it
 	const struct kvp_bio *k = data_of(bio);
 	bool out = kvp_block_missing(r->pool, block), passed = !out && is_passed(r, k, block);
 	u32 left = iter->bi_size >> KVP_BLOCK_SHIFT;
+	struct kvp_spot at = kvp_locate(r->pool, block);
 	struct reader reader = { bio, *iter };
-	u32 n = out ? in_chunk(r->pool, block, left) : kvp_piece_blocks(r->pool, block, left);
+	u32 n = out ? in_chunk(&at, left) : kvp_piece_blocks(r->pool, block, left);
 	int error = -EAGAIN;
 
 	if ((n < 2 && !passed) || kvp_block_before(block, rep->tried) ||
@@ -883,36 +876,36 @@ static void read_zeros(struct kvp_pool *pool, struct bio *bio)
 }
 
 /* Point the bio at @leg, unless there is none. */
-static bool point_at(struct bio *bio, struct kvp_leg *leg, kvp_lblock_t at)
+static bool point_at(struct bio *bio, struct kvp_bio *k, struct kvp_leg *leg, kvp_lblock_t at)
 {
-	data_of(bio)->leg = leg;
+	k->leg = leg;
 	if (!leg)
 		return false;
-	data_of(bio)->since = kvp_slow_begin(leg);
+	k->since = kvp_slow_begin(leg);
 	bio_set_dev(bio, leg->bdev);
 	bio->bi_iter.bi_sector = kvp_lblock_nr(at) << KVP_SECTORS_SHIFT;
 	return true;
 }
 
-/* Point the bio at the leg that has all of it, or one of those; false if there is none. */
-static bool point_at_leg(struct kvp_pool *pool, struct bio *bio)
+/*
+ * Point the bio at the leg that has all of it, or one of those; false if there is none. The vdev
+ * has no parity, or all blocks lie on one leg.
+ */
+static bool point_at_leg(struct bio *bio, struct kvp_bio *k, const struct kvp_spot *at)
 {
-	kvp_block_t block = first_block(bio);
-
-	return point_at(bio, kvp_leg_choose(pool, block, block_count(bio)),
-			kvp_home_block(pool, block));
+	return point_at(bio, k, kvp_leg_choose(at, block_count(bio)),
+			kvp_data_place(at->v->g, at->block).block);
 }
 
 /* Point the bio at the SSD cache, if that has all of it. */
-static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio)
+static bool point_at_ssd(struct kvp_pool *pool, struct bio *bio, struct kvp_bio *k)
 {
-	struct kvp_bio *k = data_of(bio);
 	u32 count = block_count(bio);
 
 	if (!k->ssd.block)
 		return false;
 	if (kvp_cache_current(pool, k->leaf, first_block(bio), count, &k->ssd) &&
-	    point_at(bio, kvp_scache_choose(pool->scache, &k->ssd, count), k->ssd.block)) {
+	    point_at(bio, k, kvp_scache_choose(pool->scache, &k->ssd, count), k->ssd.block)) {
 		this_cpu_add(pool->stats->ssd_hits, count);
 		return true;
 	}
@@ -936,13 +929,13 @@ static void read_beside(struct kvp_requests *r, struct kvp_bio *k)
 }
 
 /*
- * Read, step 4. Point the bio at a leg, or read it from several. Takes over the leaf's reference.
- * False: there is nothing to submit any more.
+ * Read, step 4. Point the bio, whose first block is @at, at a leg, or read it from several. Takes
+ * over the leaf's reference. False: there is nothing to submit any more.
  */
-static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage *leaf)
+static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_bio *k,
+		       const struct kvp_spot *at, struct kvp_tpage *leaf)
 {
 	struct kvp_pool *pool = r->pool;
-	struct kvp_bio *k = data_of(bio);
 	kvp_block_t block = first_block(bio);
 	u32 count = block_count(bio);
 	enum home_class class = classify(leaf, block, count);
@@ -955,7 +948,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		k->leaf = leaf;
 		k->missed_ssd = false;
 		atomic_set(&k->sides, 1);
-		if (point_at_ssd(pool, bio))
+		if (point_at_ssd(pool, bio, k))
 			return true;
 		k->missed_ssd = kvp_scache_asked(pool->scache, count);
 		if (k->missed_ssd)
@@ -963,7 +956,7 @@ static bool remap_home(struct kvp_requests *r, struct bio *bio, struct kvp_tpage
 		this_cpu_add(pool->stats->home_read_blocks, count);
 		if (k->mixed)
 			read_beside(r, k);
-		if (in_one_chunk(pool, block, count) && point_at_leg(pool, bio))
+		if (in_chunk(at, count) == count && point_at_leg(bio, k, at))
 			return true;
 		if (kvp_block_leg(pool, block) && kvp_long_read(r, bio, leaf, long_read_done))
 			return false;
@@ -988,6 +981,7 @@ static void read_home_work(struct work_struct *work)
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
 	struct kvp_requests *r = k->requests;
 	struct bio *bio = bio_of(k);
+	struct kvp_spot at = kvp_locate(r->pool, first_block(bio));
 	struct kvp_tpage *leaf = kvp_table_load(r->pool->table, first_block(bio));
 
 	kvp_table_shrink(r->pool->table, false);
@@ -998,8 +992,8 @@ static void read_home_work(struct work_struct *work)
 		read_anew(r, bio);	/* which waits for memory, or legs */
 	else if (IS_ERR(leaf))
 		end_bio(bio, BLK_STS_IOERR);
-	else if (remap_home(r, bio, leaf))
-		kvp_leg_send(data_of(bio)->leg, bio);
+	else if (remap_home(r, bio, k, &at, leaf))
+		kvp_leg_send(k->leg, bio);
 }
 
 /* Read, step 2. Serve from the buffer. False if a block has left it meanwhile, or is spilled. */
@@ -1028,7 +1022,7 @@ static bool read_cached(struct kvp_pool *pool, struct bio *bio)
 	struct bvec_iter iter = bio->bi_iter;
 	kvp_block_t block = first_block(bio);
 
-	if (count > CACHED_BLOCKS)
+	if (count > CACHED_BLOCKS || !kvp_rcache_enabled(pool->rcache))
 		return false;
 	for (i = 0; i < count; i++) {
 		struct page *page = kvp_rcache_get(pool->rcache, kvp_block_add(block, i));
@@ -1071,10 +1065,10 @@ static u32 ask_of(const struct bio *bio)
 }
 
 /* The read comes from home, or from the SSD: decide whether a cache keeps its blocks. */
-static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypass why)
+static void plan_fill(struct kvp_pool *pool, struct bio *bio, struct kvp_bio *k,
+		      enum kvp_ram_bypass why)
 {
 	bool keep = why == KVP_RAM_KEEP && kvp_rcache_enabled(pool->rcache);
-	struct kvp_bio *k = data_of(bio);
 
 	k->may_fill = !k->ssd.block && kvp_admit_plan(pool->admission, first_block(bio),
 						     block_count(bio), ask_of(bio), &k->plan);
@@ -1091,16 +1085,17 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, enum kvp_ram_bypas
 /*
  * Read, step 1.
  *
- * Returns how many blocks, from the first on, are served the same way; @buffered: from the buffer.
+ * Returns how many of @n blocks, from the first on, are served the same way; @buffered: from the
+ * buffer.
  */
-static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 count, bool *buffered)
+static u32 alike(struct kvp_pool *pool, kvp_block_t block, u32 n, bool *buffered)
 {
-	struct kvp_spot at = kvp_locate(pool, block);
-	u32 n = min(count, at.left), i;	/* below one leaf */
+	u32 i;
 
-	*buffered = kvp_wbuf_any(pool->wbuf, block, 1);
-	if (!*buffered && !kvp_wbuf_any(pool->wbuf, block, n))
+	*buffered = false;
+	if (!kvp_wbuf_any(pool->wbuf, block, n))
 		return n;
+	*buffered = kvp_wbuf_any(pool->wbuf, block, 1);
 	for (i = 1; i < n; i++)
 		if (kvp_wbuf_any(pool->wbuf, kvp_block_add(block, i), 1) != *buffered)
 			break;
@@ -1124,16 +1119,14 @@ static bool needs_home(struct kvp_pool *pool, kvp_block_t block, u32 count)
 }
 
 /*
- * How many of @count blocks from @block on are read from home in one request. The first @n are not
+ * How many of @all blocks from @block on are read from home in one request. The first @n are not
  * buffered, and the next one is. More than @n are read if that saves cutting off MIXED_LEAST blocks
  * or more: a disk reads the buffered blocks along in the time in which a second request would come
  * round. With an SSD cache, the read must also be too long for it, and have a block that only home
  * has.
  */
-static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32 n)
+static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 all, u32 n)
 {
-	u32 all = min(count, kvp_locate(pool, block).left);
-
 	if (all - n < MIXED_LEAST)
 		return n;
 	if (!pool->vdevs.cache_client || (all > KVP_SCACHE_READ && needs_home(pool, block, all)))
@@ -1145,9 +1138,8 @@ static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 count, u32
  * Read, step 3. Cut @bio so that the SSD cache has all of it, or nothing. False if a cut is needed,
  * and @bio must not be cut.
  */
-static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
+static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio, struct kvp_bio *k)
 {
-	struct kvp_bio *k = data_of(bio);
 	u32 count = block_count(bio);
 	u32 n = kvp_scache_alike(pool->scache, first_block(bio), count, &k->ssd);
 
@@ -1161,17 +1153,21 @@ static bool cut_for_ssd(struct kvp_pool *pool, struct bio *bio)
 	return true;
 }
 
-/* Map a read; the buffer has none of its blocks. @whole: the read was not cut so far. */
-static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
+/*
+ * Map a read whose first block is @at; the buffer has none of its blocks. @whole: the read was not
+ * cut so far.
+ */
+static int map_unbuffered(struct kvp_requests *r, struct bio *bio, struct kvp_bio *k,
+			  const struct kvp_spot *at, bool whole)
 {
 	enum kvp_ram_bypass why = KVP_RAM_KEEP;
-	bool mixed = data_of(bio)->mixed, cached = !mixed && read_cached(r->pool, bio);
+	bool cached = !k->mixed && read_cached(r->pool, bio);
 	struct kvp_tpage *leaf = NULL;
 
 	if (!cached) {
-		if (!cut_for_ssd(r->pool, bio))
+		if (!cut_for_ssd(r->pool, bio, k))
 			return kvp_requests_again(r, bio, block_count(bio));
-		leaf = kvp_table_find(r->pool->table, first_block(bio));
+		leaf = kvp_table_find_at(r->pool->table, at);
 		/* The same read comes again, so the caches are not told yet. */
 		if (!leaf && kvp_requests_nowait(bio))
 			return kvp_requests_again(r, bio, block_count(bio));
@@ -1182,30 +1178,29 @@ static int map_unbuffered(struct kvp_requests *r, struct bio *bio, bool whole)
 		end_bio(bio, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;
 	}
-	plan_fill(r->pool, bio, mixed ? KVP_RAM_LONG : why);
+	plan_fill(r->pool, bio, k, k->mixed ? KVP_RAM_LONG : why);
 	if (!leaf) {
 		defer_read(r, bio, read_home_work);
 		return DM_MAPIO_SUBMITTED;
 	}
-	if (!remap_home(r, bio, leaf))
+	if (!remap_home(r, bio, k, at, leaf))
 		return DM_MAPIO_SUBMITTED;
-	if (!kvp_leg_crowded(data_of(bio)->leg))
+	if (!kvp_leg_crowded(k->leg))
 		return DM_MAPIO_REMAPPED;
-	kvp_leg_send(data_of(bio)->leg, bio);
+	kvp_leg_send(k->leg, bio);
 	return DM_MAPIO_SUBMITTED;
 }
 
-static int map_read(struct kvp_requests *r, struct bio *bio)
+static int map_read(struct kvp_requests *r, struct bio *bio, struct kvp_bio *k)
 {
 	struct kvp_pool *pool = r->pool;
-	struct kvp_bio *k = data_of(bio);
-	u32 count = block_count(bio), n;
+	struct kvp_spot at = kvp_locate(pool, first_block(bio));
+	u32 count = block_count(bio), all = min(count, at.left), n;	/* @all: below one leaf */
 	bool buffered;
 
-	n = alike(pool, first_block(bio), count, &buffered);
-	if (!buffered && n < count && !kvp_requests_nowait(bio)) {
-		u32 all = mixed_blocks(pool, first_block(bio), count, n);
-
+	n = alike(pool, first_block(bio), all, &buffered);
+	if (!buffered && n < all && !kvp_requests_nowait(bio)) {
+		all = mixed_blocks(pool, first_block(bio), all, n);
 		k->mixed = all > n;
 		n = all;
 	}
@@ -1217,7 +1212,7 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 	k->iter = bio->bi_iter;
 	k->ssd.block = 0;
 	if (!buffered)
-		return map_unbuffered(r, bio, n == count);
+		return map_unbuffered(r, bio, k, &at, n == count);
 	if (read_buffer(pool, bio)) {
 		this_cpu_add(pool->stats->buffer_read_blocks, n);
 		end_bio(bio, BLK_STS_OK);
@@ -1228,11 +1223,12 @@ static int map_read(struct kvp_requests *r, struct bio *bio)
 }
 
 /*
- * Verify one block that came back. A block for the caches is verified in their own page, where the
- * reader cannot change it any more (R23).
+ * Verify one block that came back, in a page of the caches, where the reader cannot change it any
+ * more (R23). If they have no page for it, verify it where it is.
  */
-static bool verify_block(struct kvp_pool *pool, const struct kvp_bio *k, struct bio *bio,
-			 struct bvec_iter *iter, kvp_block_t block, u32 crc)
+static noinline bool verify_for_caches(struct kvp_pool *pool, const struct kvp_bio *k,
+				       struct bio *bio, struct bvec_iter *iter, kvp_block_t block,
+				       u32 crc)
 {
 	struct page *page = k->fill ? kvp_rcache_page(pool->rcache, block) : NULL;
 	struct kvp_candidate *c = k->may_fill ? kvp_admit_begin(pool->admission, block, &k->plan) :
@@ -1264,6 +1260,15 @@ static bool verify_block(struct kvp_pool *pool, const struct kvp_bio *k, struct 
 	return good;
 }
 
+/* Verify one block that came back. */
+static bool verify_block(struct kvp_pool *pool, const struct kvp_bio *k, struct bio *bio,
+			 struct bvec_iter *iter, kvp_block_t block, u32 crc)
+{
+	if (k->fill || k->may_fill)
+		return verify_for_caches(pool, k, bio, iter, block, crc);
+	return sum_of_bio(bio, iter, pool->seed, block) == crc;
+}
+
 /*
  * Copy a block to @iter, if it is in the buffer or spilled, and move @iter behind it. False if it
  * is spilled and did not come: it was spilled, renewed, or written again since the read began.
@@ -1286,9 +1291,9 @@ static bool copy_newer(struct kvp_pool *pool, struct bio *bio, struct bvec_iter 
 }
 
 /* Verify against the table as it is now; unwritten blocks among written ones become zeros. */
-static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpage *leaf)
+static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_bio *k)
 {
-	const struct kvp_bio *k = data_of(bio);
+	const struct kvp_tpage *leaf = k->leaf;
 	struct bvec_iter iter = k->iter;
 	kvp_block_t block = kvp_bio_block(iter);
 
@@ -1321,15 +1326,12 @@ static bool verify(struct kvp_pool *pool, struct bio *bio, const struct kvp_tpag
  * fault: destage or a direct write may have written it meanwhile, or the reader wrote to its
  * buffer. Then false, and it is read anew.
  */
-static bool came_well(struct kvp_requests *r, struct bio *bio, bool good)
+static bool came_well(struct kvp_requests *r, struct bio *bio, struct kvp_bio *k, bool good)
 {
-	struct kvp_bio *k = data_of(bio);
-	struct kvp_tpage *leaf = k->leaf;
-
 	k->came = good;
 	/* If something is read anyway, read_anew() verifies the rest. It would be summed twice. */
-	good = good && !k->lacks && !k->lacks_spilled && verify(r->pool, bio, leaf);
-	kvp_table_put(leaf);
+	good = good && !k->lacks && !k->lacks_spilled && verify(r->pool, bio, k);
+	kvp_table_put(k->leaf);
 	k->leaf = NULL;
 	if (good) {
 		free_beside(k);
@@ -1348,24 +1350,26 @@ static void rebuild_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
 	struct kvp_requests *r = k->requests;
-	u32 made = kvp_long_rebuild(r, bio_of(k), k->came);
+	struct bio *bio = bio_of(k);
+	u32 made = kvp_long_rebuild(r, bio, k->came);
 
-	if (!came_well(r, bio_of(k), k->came))
+	if (!came_well(r, bio, k, k->came))
 		return;
 	if (k->passes)
 		this_cpu_add(r->pool->stats->passed_blocks, made);
 	else
 		this_cpu_add(r->pool->stats->rebuilt_blocks, made);
-	end_bio(bio_of(k), BLK_STS_OK);
+	end_bio(bio, BLK_STS_OK);
 }
 
 /* All of a mixed read has come, good or not. */
 static void mixed_work(struct work_struct *work)
 {
 	struct kvp_bio *k = container_of(work, struct kvp_bio, work);
+	struct bio *bio = bio_of(k);
 
-	if (came_well(k->requests, bio_of(k), k->came))
-		end_bio(bio_of(k), BLK_STS_OK);
+	if (came_well(k->requests, bio, k, k->came))
+		end_bio(bio, BLK_STS_OK);
 }
 
 /*
@@ -1408,7 +1412,7 @@ static void long_read_done(struct kvp_requests *r, struct bio *bio, bool good)
 		home_has_come(r, bio, good);
 	else if (k->rebuild)
 		defer_read(r, bio, rebuild_work);
-	else if (came_well(r, bio, good))
+	else if (came_well(r, bio, k, good))
 		end_bio(bio, BLK_STS_OK);
 }
 
@@ -1466,7 +1470,7 @@ int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *e
 		home_has_come(r, bio, good);
 		return DM_ENDIO_INCOMPLETE;
 	}
-	return came_well(r, bio, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
+	return came_well(r, bio, k, good) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
@@ -1491,7 +1495,7 @@ int kvp_requests_map(struct kvp_requests *r, struct bio *bio)
 		return map_flush(r->pool, bio);
 	switch (bio_op(bio)) {
 	case REQ_OP_READ:
-		return map_read(r, bio);
+		return map_read(r, bio, k);
 	case REQ_OP_WRITE:
 		return map_write(r, bio);
 	case REQ_OP_DISCARD:

@@ -2241,11 +2241,12 @@ static void a_read_follows_the_head_of_a_disk(struct script *s)
 {
 	struct kvp_pool *pool = s->host.pool;
 	struct kvp_vdev *v = &pool->vdevs.v[0];
+	struct kvp_spot behind = kvp_locate(pool, 256);
 	struct kvp_leg *first, *next;
 
 	first = kvp_leg_choose_copy(v, kvp_home_block(pool, 252), 4);
 	kvp_leg_unchoose(first);
-	next = kvp_leg_choose(pool, 256, 4);
+	next = kvp_leg_choose(&behind, 4);
 	kvp_leg_unchoose(next);
 	if ((first == next) != s->start.rotational)
 		sim_fail("leg %u read blocks 252 to 255, and leg %u those behind", first->index,

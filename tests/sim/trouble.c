@@ -631,10 +631,12 @@ static void own_read_done(struct kvp_io *io)
 
 static void own_read(struct own_read *r, struct host *h, u64 block)
 {
+	struct kvp_spot at = kvp_locate(h->pool, block);
+
 	memset(r, 0, sizeof(*r));
 	r->page = alloc_page(GFP_KERNEL);
 	r->io = (struct kvp_io){
-		.leg = kvp_leg_choose(h->pool, block, 1), .op = KVP_IO_READ, .nr = 1,
+		.leg = kvp_leg_choose(&at, 1), .op = KVP_IO_READ, .nr = 1,
 		.pages = &r->page, .block = kvp_home_block(h->pool, block),
 		.done = own_read_done, .private = r,
 	};

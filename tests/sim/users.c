@@ -1007,6 +1007,7 @@ static int read_leg(struct host *h, const struct kvp_tpage *leaf, u64 block, str
 		    struct kvp_on_ssd at, bool *ssd)
 {
 	struct kvp_pool *pool = h->pool;
+	struct kvp_spot spot = kvp_locate(pool, block);
 	struct kvp_leg *leg = NULL;
 	int error;
 
@@ -1016,7 +1017,7 @@ static int read_leg(struct host *h, const struct kvp_tpage *leaf, u64 block, str
 	*ssd = leg;
 	if (!leg) {
 		at.block = kvp_home_block(pool, block);
-		leg = kvp_leg_choose(pool, block, 1);
+		leg = kvp_leg_choose(&spot, 1);
 	}
 	if (!leg && kvp_block_missing(pool, block))
 		return -EIO;
@@ -1146,7 +1147,8 @@ static bool read_spilled(struct host *h, u64 block, struct page *page)
 /* Of a mixed read: home, whatever the buffer has. */
 static bool read_home_alone(struct host *h, u64 block, struct page *page)
 {
-	struct kvp_leg *leg = kvp_leg_choose(h->pool, block, 1);
+	struct kvp_spot at = kvp_locate(h->pool, block);
+	struct kvp_leg *leg = kvp_leg_choose(&at, 1);
 	bool good;
 
 	if (!leg)
