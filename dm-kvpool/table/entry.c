@@ -68,7 +68,7 @@ void kvp_table_tell_cache(const struct kvp_table *t, kvp_block_t block, u32 coun
 /* Change the entry of a data block. The caller tells the caches, before it unlocks the table. */
 static void __set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block_t block, u64 entry)
 {
-	u32 word = tpage_word(leaf, block);
+	u32 word = kvp_leaf_word(leaf, block);
 	u64 old = le64_to_cpu(tpage_words(leaf)[word]);
 
 	if (kvp_entry_state(old) != kvp_entry_state(entry)) {
@@ -89,19 +89,9 @@ void __kvp_table_set_data(struct kvp_table *t, struct kvp_tpage *leaf, kvp_block
 	kvp_table_tell_cache(t, block, 1);
 }
 
-static u64 entry_at(const struct kvp_tpage *leaf, u32 word)
-{
-	return le64_to_cpu(READ_ONCE(tpage_words(leaf)[word]));
-}
-
-u64 kvp_table_entry(const struct kvp_tpage *leaf, kvp_block_t block)
-{
-	return entry_at(leaf, tpage_word(leaf, block));
-}
-
 u64 kvp_table_parity(const struct kvp_tpage *leaf, u64 row)
 {
-	return entry_at(leaf, tpage_parity_word(leaf, row));
+	return kvp_leaf_entry(leaf, tpage_parity_word(leaf, row));
 }
 
 /* True if @tp is not being written, or only a copy of it is. By t->lock. */

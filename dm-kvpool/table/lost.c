@@ -86,7 +86,7 @@ void kvp_leaf_poison(struct kvp_table *t, struct kvp_tpage *leaf, bool counted)
 			__kvp_table_set_data(t, leaf, block, poison, NULL);
 			continue;
 		}
-		tpage_words(leaf)[tpage_word(leaf, block)] = cpu_to_le64(poison);
+		tpage_words(leaf)[kvp_leaf_word(leaf, block)] = cpu_to_le64(poison);
 		kvp_rcache_forget(t->client.rcache, block);
 		kvp_table_tell_cache(t, block, 1);
 	}

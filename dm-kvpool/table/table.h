@@ -21,6 +21,7 @@
 #define KVP_TABLE_H
 
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
@@ -104,6 +105,20 @@ static inline kvp_block_t kvp_leaf_block(const struct kvp_tpage *leaf, kvp_vbloc
 static inline kvp_vblock_t kvp_vdev_block(const struct kvp_tpage *leaf, kvp_block_t block)
 {
 	return kvp_map_leaf_own(&leaf->at, block);
+}
+
+/** kvp_leaf_word() - which word of @leaf is the entry of @block; they are in the vdev's order */
+static inline u32 kvp_leaf_word(const struct kvp_tpage *leaf, kvp_block_t block)
+{
+	return (u32)kvp_vblock_since(kvp_vdev_block(leaf, block), leaf->at.own) % KVP_PTRS_PER_PAGE;
+}
+
+/** kvp_leaf_entry() - word @word of @leaf. Any context. */
+static inline u64 kvp_leaf_entry(const struct kvp_tpage *leaf, u32 word)
+{
+	const __le64 *words = page_address(leaf->page);
+
+	return le64_to_cpu(READ_ONCE(words[word]));
 }
 
 #define KVP_TABLE_LOAD_LOCKS	32
@@ -360,7 +375,10 @@ int __must_check kvp_table_bound_lost(struct kvp_table *t);
 void kvp_table_put(struct kvp_tpage *tp);
 
 /** kvp_table_entry() - the entry of @block in its leaf. Any context. */
-u64 kvp_table_entry(const struct kvp_tpage *leaf, kvp_block_t block);
+static inline u64 kvp_table_entry(const struct kvp_tpage *leaf, kvp_block_t block)
+{
+	return kvp_leaf_entry(leaf, kvp_leaf_word(leaf, block));
+}
 
 /**
  * kvp_table_parity() - the entry of the parity of @row, in the leaf of the row's data. Any context.

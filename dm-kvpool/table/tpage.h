@@ -87,16 +87,6 @@ static inline struct mutex *tpage_load_lock(struct kvp_table *t, u32 level, u64 
 	return &t->load_locks[level][index % KVP_TABLE_LOAD_LOCKS];
 }
 
-/**
- * tpage_word() - which word of @leaf is the entry of @block of the pool
- *
- * Entries are in the vdev's order.
- */
-static inline u32 tpage_word(const struct kvp_tpage *leaf, kvp_block_t block)
-{
-	return (u32)kvp_vblock_since(kvp_vdev_block(leaf, block), leaf->at.own) % KVP_PTRS_PER_PAGE;
-}
-
 /** tpage_parity_word() - which word of @leaf is the entry of the parity of @row */
 static inline u32 tpage_parity_word(const struct kvp_tpage *leaf, u64 row)
 {
