@@ -34,7 +34,7 @@ cut_power_mounted() { # PID
 	wait "$1" || :
 	is_suspended && echo 'neither table starts' && dmsetup wipe_table tank
 	wait "$load" || :
-	[ -z "$job" ] || while ps -o stat= -p "$job" | grep -q '^[^Z]'; do sleep 0.1; done
+	[ -z "$job" ] || while grep -q '^[^Z]' <<< "$(ps -o stat= -p "$job")"; do sleep 0.1; done
 	umount -l /tmp/m
 	udevadm settle
 	dmsetup remove --retry --force tank

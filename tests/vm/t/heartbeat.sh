@@ -122,7 +122,7 @@ echo "--- no leg takes a heartbeat in time"
 simset a stall 1; simset b stall 1
 sleep 20
 simset a stall 0; simset b stall 0
-late() { dmsetup message tank 0 events | grep -q 'suspended.*no heartbeat was written in time'; }
+late() { grep -q 'suspended.*no heartbeat was written in time' <<< "$(dmsetup message tank 0 events)"; }
 retry 30 late
 expect_fail dd if=/dev/zero of=$dev bs=4K count=1 oflag=direct conv=fsync status=none
 dmsetup remove --retry tank

@@ -50,7 +50,7 @@ dmsetup message p 0 set leg_timeout 2
 dmsetup suspend --noflush slow
 oracle write /dev/mapper/p 0 256 3 fsync bs=32
 expect_stat p leg.0.state faulted
-dmsetup message p 0 events | grep -q 'leg_lost leg=0 .*why=does not answer' || fail "no event"
+grep -q 'leg_lost leg=0 .*why=does not answer' <<< "$(dmsetup message p 0 events)" || fail "no event"
 dmsetup resume slow
 wait_stat p unanswered 0
 expect_eq "$(oracle show /dev/mapper/p 0 256)" "0 256 v3" "contents"

@@ -49,7 +49,8 @@ dmsetup message p 0 checkpoint
 simset b flush_fault "fail 1"
 oracle write $dev 100 1 3 fsync
 wait_stat p leg.1.state faulted
-dmsetup message p 0 events | grep -q 'leg_lost leg=1 .*why=a flush failed\|leg_lost leg=1 .*why=a log write failed' || fail "no event"
+grep -q 'leg_lost leg=1 .*why=a flush failed\|leg_lost leg=1 .*why=a log write failed' \
+	<<< "$(dmsetup message p 0 events)" || fail "no event"
 expect_stat p leg.0.state online
 expect_eq "$(oracle show $dev 100 1)" "100 1 v3" "contents"
 dmsetup remove --retry p

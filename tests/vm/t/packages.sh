@@ -88,10 +88,10 @@ starts=$(event_count tank imported)
 goes_on
 
 echo "--- upgraded"
-inside kvpoolctl --version | grep -qx "kvpoolctl $old"
+grep -qx "kvpoolctl $old" <<< "$(inside kvpoolctl --version)"
 inside dpkg -i /tmp/debs/kvpool-{dkms,utils}-$new.deb
 installed $new
-inside kvpoolctl --version | grep -qx "kvpoolctl $new"
+grep -qx "kvpoolctl $new" <<< "$(inside kvpoolctl --version)"
 inside dkms status > /tmp/dkms
 grep -q "^dm-kvpool/$new: added" /tmp/dkms || fail "DKMS has: $(cat /tmp/dkms)" # printed elsewhere: added
 ! grep -q "$old" /tmp/dkms || fail "DKMS still has: $(cat /tmp/dkms)"

@@ -95,7 +95,7 @@ other_use() {
 	refused 3 signature 'first and last MiB would be wiped' detach tank /dev/d
 	run 0 replace --wait tank /dev/d /dev/e
 	has out 'note: /dev/d keeps its label: it carries a signature of swap as well'
-	wipefs /dev/d | grep -q swap || fail "it was wiped"
+	grep -q swap <<< "$(wipefs /dev/d)" || fail "it was wiped"
 	sound
 }
 

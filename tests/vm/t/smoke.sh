@@ -12,7 +12,7 @@ cmp -n $((4 << 20)) /dev/mapper/p /dev/zero
 dd if=/dev/urandom of=/tmp/data bs=1M count=24 status=none
 dd if=/tmp/data of=/dev/mapper/p bs=1M oflag=direct conv=fsync status=none
 cmp -n $((24 << 20)) /tmp/data /dev/mapper/p
-dmsetup message p 0 stats | head -80
+head -80 <<< "$(dmsetup message p 0 stats)"
 dmsetup message p 0 checkpoint
 dmsetup status p
 echo 3 > /proc/sys/vm/drop_caches

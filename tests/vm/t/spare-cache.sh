@@ -38,7 +38,8 @@ kvpool-monitor --state /tmp/state --spare-after 3 > /tmp/monitor.out 2>&1 &
 monitor=$!
 simset y remove 1
 dd if=/dev/urandom of=/dev/mapper/tank bs=4K count=64 seek=1500 oflag=direct,dsync status=none
-retry 120 sh -c 'kvpoolctl status -j tank | grep -q "\"/dev/s\""'
+taken() { grep -q '"/dev/s"' <<< "$(kvpoolctl status -j tank)"; }
+retry 120 taken
 wait_stat tank state online 120
 ssd 1 /dev/s
 kill $monitor

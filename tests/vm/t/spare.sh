@@ -115,7 +115,7 @@ refused 3 member 'was a leg of pool tank, which runs without it -- to free it' l
 run 0 labelclear -f /dev/a
 run 0 add tank spare /dev/a
 mkswap /dev/a > /dev/null
-run 0 status tank; ends_in() { tail -n 1 /tmp/out | grep -q "$1" || fail "last line: $(tail -n 1 /tmp/out)"; }
+run 0 status tank; ends_in() { grep -q "$1" <<< "$(tail -n 1 /tmp/out)" || fail "last line: $(tail -n 1 /tmp/out)"; }
 ends_in 'advice: spare /dev/a carries a signature of swap .*kvpoolctl labelclear --foreign /dev/a'
 run 0 status -x; has out 'pool: tank'
 run 0 status -j tank; expect_eq "$(json pools.0.spares.0.foreign)" swap

@@ -99,7 +99,7 @@ for k in 1 5 8 11 17; do
 	dmsetup remove --retry --force tank
 	simset all power_cut none
 	simset all power_restore 1
-	if kvpoolctl inspect -j /dev/c 2> /dev/null | grep -q '"joining":true'; then
+	if grep -q '"joining":true' <<< "$(kvpoolctl inspect -j /dev/c 2> /dev/null)"; then
 		joining=$((joining + 1))
 		refused 3 missing_legs 'unfinished add' import -d /dev/c -d /dev/d tank
 		refused 3 missing_legs 'unfinished add' check /dev/c

@@ -20,7 +20,7 @@ status() { # STATUS STATE: and the last line is advice unless the pool is health
 }
 ends_in_advice() {
 	expect_eq "$(grep -c 'advice: ' /tmp/out)" 1 "lines of advice"
-	tail -n 1 /tmp/out | grep -Eq '^ *advice: .*(kvpoolctl|dmsetup) [a-z]+ ' || fail "no advice: $(tail -n 1 /tmp/out)"
+	grep -Eq '^ *advice: .*(kvpoolctl|dmsetup) [a-z]+ ' <<< "$(tail -n 1 /tmp/out)" || fail "no advice: $(tail -n 1 /tmp/out)"
 }
 
 echo "--- no pool, a good one"

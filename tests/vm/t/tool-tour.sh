@@ -158,7 +158,7 @@ run 0 status tank
 run 0 offline -j tank /dev/b; expect_eq "$(cat /tmp/out)" "$(cat /tmp/plan)" "the plan and what was done"
 expect_eq "$(json plan.redundancy)" '{"before":1,"after":0}'
 run 4 status tank; has out '/dev/b +offline'
-tail -n 1 /tmp/out | grep -q 'advice: leg /dev/b is offline: ' || fail "no advice: $(tail -n 1 /tmp/out)"
+grep -q 'advice: leg /dev/b is offline: ' <<< "$(tail -n 1 /tmp/out)" || fail "no advice: $(tail -n 1 /tmp/out)"
 truncate -s 1M /tmp/swap
 mkswap /tmp/swap > /dev/null
 dd if=/tmp/swap of=/dev/b bs=512 skip=2 seek=2 count=6 oflag=direct status=none
