@@ -31,6 +31,7 @@ KVPOOL_TEST=${KVPOOL_TEST:-test}
 _exit_commands=()
 _reached_the_end=
 _skipped=
+_failed=0
 
 # Verdicts --------------------------------------------------------------------
 
@@ -405,5 +406,6 @@ _on_exit() {
 	exit "$status"
 }
 
-trap 'echo "FAIL $(_where 1): $BASH_COMMAND (status $?)" >&2' ERR
+# $? is kept first: $(_where) would change it
+trap '_failed=$?; echo "FAIL $(_where 1): $BASH_COMMAND (status $_failed)" >&2' ERR
 trap _on_exit EXIT

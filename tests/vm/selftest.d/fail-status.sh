@@ -3,4 +3,4 @@
 # test: fails: a command failed
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 
-false
+(exit 7)
