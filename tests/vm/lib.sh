@@ -224,6 +224,18 @@ simstat() {
 	awk -v k="$2" '$1 == k { print $2 }' "$_sim/$1/stats"
 }
 
+# udevadm ARG...: as the program, but a settle that fails goes on waiting. It may lose its connection to udev
+# ("Failed to wait for daemon to reply: Broken pipe"). Without a udev it would succeed at once: a test whose udev has
+# ended is told so.
+udevadm() {
+	local status=0
+	command udevadm "$@" || status=$?
+	[ "$status" != 0 ] && [ "${1:-}" = settle ] || return "$status"
+	echo "udevadm $*: status $status"
+	pgrep -x systemd-udevd > /dev/null || fail "udev has ended: $(dmesg | tail -n 20)"
+	command udevadm "$@"
+}
+
 # no_udev: stop udev, which probes every new device. That costs more time than most tests
 # have. It also reads a device while its power is off, and keeps it from being removed.
 no_udev() {
