@@ -6,4 +6,4 @@
 # needs: gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/hostile.sh"
-hostile 1 32
+hostile 330 32
