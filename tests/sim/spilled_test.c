@@ -1447,7 +1447,7 @@ static void stream_behind_the_tail(struct script *s)
 	u64 limit, before = pool->log->intent_blocks;
 	u32 i, turns;
 
-	sim_many_intents = 4096;
+	sim_many_intents = 1024;	/* reached before the log is full of blocks that follow */
 	limit = kvp_log_intents_limit(pool->log);
 	kvp_wbuf_set_limit(pool->wbuf, 1024);
 	/* The cache has none of its blocks: those would stay there. */
