@@ -83,6 +83,8 @@ struct kvp_leg {
 	bool doubtful;
 	/* At a start: slots of its label that cannot be read, or do not verify. */
 	u32 unreadable;
+	/* At a start: a newer module wrote some slots of its label. */
+	bool newer;
 	bool flush_lost;		/* a flush failed for good: its cached writes may be lost */
 	bool late;			/* it has not answered for a second */
 	bool slow;			/* it is read last (policy/slow.h) */

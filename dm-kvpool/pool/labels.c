@@ -182,6 +182,10 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 	 */
 	label->rings.state[ring][slot] = !ret ? KVP_SLOT_VALID :
 					 ret == -EOPNOTSUPP ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
+	if (ret == -EOPNOTSUPP) {
+		label->newer++;
+		label->why_newer = why;
+	}
 	if (ret) {
 		note_bad(label, ret, &why);
 		if (ret == -ENOSPC)
@@ -287,6 +291,11 @@ int kvp_label_missing(const struct kvp_leg *leg, const struct kvp_label *label,
 {
 	if (label->error == -ENOSPC)
 		return kvp_refuse_small(leg, &label->why, r);
+	/* Before unreadable and bad slots: a newer module may understand what all of them lack. */
+	if (label->newer)
+		return kvp_refuse(r, -EOPNOTSUPP, "use a newer module",
+				  "%s: a newer module wrote its label: %s", leg->path,
+				  label->why_newer.text);
 	/* Before bad slots: the good slots may be among the unreadable ones. */
 	if (label->unreadable)
 		return kvp_refuse(r, -EIO,

@@ -30,6 +30,7 @@ static void judge_leg(struct kvp_leg *leg, const struct kvp_label *label, const 
 		return;
 	held = kvp_sb_rings_may_hold(&label->rings, label->sb->sequence);
 	leg->unreadable = label->unreadable + label->bad;
+	leg->newer = label->newer;
 	leg->has_sequence = label->sb->sequence;
 	leg->has_era = min(best->era, label->sb->era);
 	leg->lag = kvp_sb_lag(best, label->sb, held);

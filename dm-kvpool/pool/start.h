@@ -18,9 +18,10 @@ struct kvp_label {
 	bool passed;		/* forked, but nothing was done in its history */
 	bool hangs;		/* a request has timed out, so no more are sent */
 	u32 valid, bad, unreadable;	/* numbers of slots */
+	u32 newer;		/* of those that are bad: whole, and written by a newer module */
 	u32 pauses;		/* how often it has paused for slots that could not be read */
 	int error, read_error;	/* of a bad slot; of an unreadable slot */
-	struct kvp_why why;
+	struct kvp_why why, why_newer;
 	struct kvp_sb_rings rings;
 	u64 ends[KVP_RINGS];	/* blocks: the sizes at whose ends the back rings were read */
 	u32 nr_ends;

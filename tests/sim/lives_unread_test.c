@@ -3,6 +3,7 @@
  * The newest superblocks cannot be read. They are waited for, or the pool goes back by order: R27,
  * R29.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lives.h"
@@ -145,6 +146,68 @@ static bool pool_goes_back_by_order(struct script *s)
 }
 
 /*
+ * A newer module has written what is in this slot of @leg: it has a feature that no module knows
+ * yet.
+ */
+static void put_newer_feature(struct script *s, u32 leg, u64 sequence)
+{
+	struct image *img = &s->img[leg];
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_sb *sb = malloc(sizeof(*sb));
+	struct kvp_why why;
+	u32 end, i;
+
+	for (end = 0; end < 2; end++) {
+		u64 at = slot_block(img, end, sequence);
+
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_read(img, at + i, (u8 *)d + i * KVP_BLOCK_SIZE);
+		if (kvp_sb_decode(d, at * KVP_BLOCK_SIZE, img->blocks, sb, &why))
+			continue;
+		sb->incompat |= 1ull << 62;
+		kvp_sb_encode(sb, d);
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_write_data(img, at + i, (u8 *)d + i * KVP_BLOCK_SIZE);
+	}
+	free(sb);
+	free(d);
+}
+
+/*
+ * A newer module has written the newest superblocks, with a feature that this one does not know.
+ * The reason says so, and no order goes back before them.
+ */
+static bool newest_superblocks_of_a_newer_module_are_kept(struct script *s)
+{
+	u32 n, i;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (n = 1; n <= 3; n++) {
+		recall(s);
+		for (i = 0; i < s->legs * n; i++)
+			put_newer_feature(s, i % s->legs, own.noted[0] - i / s->legs);
+		s->start.degraded = s->start.accept_fork = false;
+		if (!refused(s, -EOPNOTSUPP, "a newer module wrote"))
+			return false;
+		s->start.degraded = true;
+		if (!refused(s, -EOPNOTSUPP, "a newer module wrote"))
+			return false;
+		s->start.accept_fork = true;
+		if (!refused(s, -EOPNOTSUPP, "a newer module wrote"))
+			return false;
+	}
+	s->start.degraded = s->start.accept_fork = false;
+	for (i = 0; i < s->legs * KVP_SB_RING; i++)
+		put_newer_feature(s, i % s->legs, own.noted[0] + i / s->legs);
+	if (!refused(s, -EOPNOTSUPP, "a newer module wrote its label"))
+		return false;
+	recall(s);
+	return has_all(s);
+}
+
+/*
  * And the slot of one ring cannot be written over: the first superblock that follows has that slot,
  * and the other ring takes it. None of the last two is there, so both rings are tried.
  */
@@ -276,6 +339,10 @@ void run_lives_unread(void)
 	ON_LEGS(pool_goes_back_by_order, 1);
 	ON_LEGS(pool_goes_back_by_order, 2);
 	ON_PARITY(pool_goes_back_by_order);
+	ON_LEGS(newest_superblocks_of_a_newer_module_are_kept, 1);
+	ON_LEGS(newest_superblocks_of_a_newer_module_are_kept, 2);
+	ON_PARITY(newest_superblocks_of_a_newer_module_are_kept);
+	ON_CACHE(newest_superblocks_of_a_newer_module_are_kept);
 	ON_LEGS(pool_goes_back_over_a_bad_slot, 1);
 	ON_LEGS(pool_goes_back_over_a_bad_slot, 2);
 	ON_TWO_VDEVS(leg_in_doubt_is_passed_by);
