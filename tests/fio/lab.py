@@ -88,15 +88,18 @@ def guest(name, command, *, env=None, qemu="", memory="4G", cpus=1):
         raise RuntimeError(f"{name}: {error}; see {BENCH}/{name}.log")
 
 
-def profiled(kind, stack, job, seconds):
-    """Counts instructions in the middle of a job: {"ops", "ns", "executed", "out": where prof.2 and kallsyms are}."""
+def profiled(kind, stack, job, seconds, settings=None):
+    """Counts instructions in the middle of a job: {"ops", "ns", "executed", "out": where prof.2 and kallsyms are}.
+
+    settings: of tests/fio/guest.
+    """
     progress(f"# {job}: {stack} on {kind} ...")
     subprocess.run(["make", "-s", "-C", str(PROFILER)], check=True)
     built = TOP / "build/insnprof"
     out = BENCH / f"profile-{kind}-{stack}-{job}"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    env = {"FIO_SECONDS": seconds, "MARK": built / "mark"}
+    env = {"FIO_SECONDS": seconds, "MARK": built / "mark", **(settings or {})}
     counted = None
     for counted in guest(out.name, f"{TOP}/tests/fio/guest {kind} {stack} {job}",
                          env=env, qemu=f"-plugin {built}/insnprof.so,out={out}"):
