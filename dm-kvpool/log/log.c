@@ -22,6 +22,8 @@
 #define CLOSE_FROM	12
 #define CLOSE_AT_LEAST	6
 
+#define FAR_APART	(1u << 15)	/* 128 MiB between milestones are enough for a large log */
+
 /* --- life --------------------------------------------------------------------------------- */
 
 static int init_entry(struct kvp_log *log, struct kvp_entry_io *e)
@@ -451,8 +453,9 @@ bool kvp_log_counts(struct kvp_log *log)
 }
 
 /*
- * Milestones are so far apart that the log holds half as many as there are places for. If the
- * window has just become larger, the log has as many again that are closer together.
+ * Milestones are so far apart that the log holds at most half as many as there are places for. If
+ * the window has just become larger, the log has as many again that are closer together. Two lie in
+ * a step of the tail, also where blocks are renewed (kvp_renew_step()).
  */
 void __kvp_log_milestone(struct kvp_log *log)
 {
@@ -463,7 +466,7 @@ void __kvp_log_milestone(struct kvp_log *log)
 	/* While the log is emptied, the tail must follow in smaller steps. */
 	if (squeeze)
 		window = min(window, max(squeeze, kvp_log_used(log)));
-	step = window / (KVP_MILESTONES / 2);
+	step = max(min_t(u64, window / 32, FAR_APART), window / (KVP_MILESTONES / 2));
 	if (log->nr_milestones &&
 	    kvp_lsn_since(log->logged.lsn,
 			  log->milestones[(log->nr_milestones - 1) % KVP_MILESTONES].lsn) < step)
@@ -515,19 +518,26 @@ void kvp_log_no_milestones(struct kvp_log *log)
 
 bool kvp_log_home_mark(struct kvp_log *log, kvp_lsn_t limit, struct kvp_log_mark *mark)
 {
+	u32 first, above, end, mid;
 	kvp_lsn_t oldest;
-	bool found = false;
-	u32 i;
 
 	kvp_wbuf_lock_lists(log->wbuf);
 	if (__kvp_wbuf_oldest(log->wbuf, &oldest))
 		limit = kvp_lsn_first(limit, oldest);
-	for (i = 1; i <= min_t(u32, log->nr_milestones, KVP_MILESTONES) && !found; i++) {
-		*mark = log->milestones[(log->nr_milestones - i) % KVP_MILESTONES];
-		found = !kvp_lsn_before(limit, mark->lsn);
+	end = log->nr_milestones;
+	first = end - min_t(u32, end, KVP_MILESTONES);
+	/* Milestones rise: find the first one above the limit. */
+	for (above = first; above < end;) {
+		mid = above + (end - above) / 2;
+		if (kvp_lsn_before(limit, log->milestones[mid % KVP_MILESTONES].lsn))
+			end = mid;
+		else
+			above = mid + 1;
 	}
+	if (above > first)
+		*mark = log->milestones[(above - 1) % KVP_MILESTONES];
 	kvp_wbuf_unlock_lists(log->wbuf);
-	return found && kvp_lsn_before(READ_ONCE(log->tail), mark->lsn);
+	return above > first && kvp_lsn_before(READ_ONCE(log->tail), mark->lsn);
 }
 
 /*

@@ -79,7 +79,7 @@ struct page;
 #endif
 #define KVP_MOST_APART		4	/* for so many vdevs; see kvp_log_most_intents() */
 #define KVP_MOST_INTENTS	(KVP_MOST_APART * KVP_MANY_INTENTS)
-#define KVP_MILESTONES		64	/* places: twice as many as the log holds at once */
+#define KVP_MILESTONES		256	/* places: the log holds half as many at most */
 
 /** enum kvp_log_cause - why blocks were written to a log; for statistics */
 enum kvp_log_cause {

@@ -7,7 +7,7 @@
 #include "policy/throttle.h"
 #include "ram/wbuf.h"
 
-#define AT_ONCE		64u	/* a 64th of the window is renewed together */
+#define PARTS		4u	/* of a step of the tail; each is renewed together */
 
 static u32 mark_of(const struct kvp_log *log)
 {
@@ -30,6 +30,13 @@ static bool is_closed(const struct kvp_log *log)
 	       kvp_faulted(log->failure) || test_bit(KVP_POOL_SUSPENDING, log->flags) ||
 	       test_bit(KVP_POOL_QUIESCED, log->flags) ||
 	       test_bit(KVP_POOL_EMPTYING, log->flags);
+}
+
+u64 kvp_log_renew_step(const struct kvp_log *log)
+{
+	const struct kvp_geometry *g = READ_ONCE(log->vdevs->log_vdev)->g;
+
+	return kvp_renew_step(window_of(log), g->segment_blocks);
 }
 
 u64 kvp_log_of_cache_renew_kept(const struct kvp_log *log)
@@ -96,7 +103,7 @@ u64 kvp_log_clean_limit(const struct kvp_log *log)
 bool kvp_log_has_spare(struct kvp_log *log, u32 blocks)
 {
 	u64 window = kvp_log_window(log->vdevs->log_vdev->g), used = kvp_log_used(log);
-	u64 rest = kvp_log_renews(log) ? window / 32 : window / 16;
+	u64 rest = kvp_log_renews(log) ? kvp_log_renew_step(log) / 2 : window / 16;
 
 	lockdep_assert_held(&log->build_lock);
 	/* The entry may begin with the next segment, and leave this many blocks unused. */
@@ -117,14 +124,14 @@ kvp_lsn_t kvp_log_renew_below(const struct kvp_log *log)
 	if (!kvp_log_shrinks(log))
 		return below;
 	/* Much lies below. The reserve is for a step: the tail must move after each. */
-	step = kvp_lsn_add(kvp_log_tail(log), kvp_renew_step(window, g->segment_blocks));
+	step = kvp_lsn_add(kvp_log_tail(log), kvp_log_renew_step(log));
 	return kvp_lsn_first(below, step);
 }
 
 bool kvp_log_renew_due(struct kvp_log *log)
 {
 	kvp_lsn_t below = kvp_log_renew_below(log);
-	u64 some = window_of(log) / AT_ONCE;
+	u64 some = kvp_log_renew_step(log) / PARTS;
 
 	return kvp_lsn_nr(below) > some &&
 	       kvp_wbuf_waits_below(log->wbuf, kvp_lsn_back(below, some));

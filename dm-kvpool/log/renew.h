@@ -65,6 +65,9 @@ u64 kvp_log_fullness(const struct kvp_log *log, u64 most);
  */
 u64 kvp_log_clean_limit(const struct kvp_log *log);
 
+/** kvp_log_renew_step() - blocks that the tail passes at a time (kvp_renew_step()). Any context. */
+u64 kvp_log_renew_step(const struct kvp_log *log);
+
 /** kvp_log_renew_below() - dirty blocks below this place must be renewed; 0: none. Any context. */
 kvp_lsn_t kvp_log_renew_below(const struct kvp_log *log);
 

@@ -12,11 +12,16 @@
 #define SLOWER_FROM	75u
 #define AS_DESTAGE	90u
 #define PASSES_UNTIL	25u	/* a third of the mark */
-#define STEPS	16u	/* of the tail, on its way round; or a segment, if that is more */
+#define STEPS	16u		/* of the tail, on its way round */
+#define MOST_STEPS	64u	/* if each is long enough for a checkpoint */
+/* 256 MiB: while a checkpoint runs, users' writes use up what the step before has freed */
+#define LONG_ENOUGH	(1u << 16)
 
 u64 kvp_renew_step(u64 window, u32 segment)
 {
-	return max_t(u64, window / STEPS, segment);
+	u64 step = min_t(u64, window / STEPS, LONG_ENOUGH);
+
+	return max3(step, window / MOST_STEPS, (u64)segment);
 }
 
 /* A step, and the headers of what is renewed. */

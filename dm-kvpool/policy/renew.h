@@ -21,7 +21,12 @@
 
 /**
  * kvp_renew_step() - blocks that the tail passes at a time, on its way round
- * @window, @segment: as below. Context: any.
+ * @window, @segment: as below
+ *
+ * A sixteenth of the window, and of a large window less, down to a 64th. The less is freed
+ * together, the later are blocks renewed, and the more of them have been overwritten by then. But
+ * each step costs a checkpoint, so none is shorter than 256 MiB or a segment unless the window is
+ * small. Context: any.
  */
 u64 kvp_renew_step(u64 window, u32 segment);
 

@@ -75,7 +75,7 @@
 #define EVEN		8u	/* a round on SSDs takes 1/EVEN of the log's versions at most */
 #define SORTED		1024u	/* where entries are short: a list is sorted in one piece */
 #define NEVER		(~0ul)
-/* with more than half of the window used, the tail moves by 1/TAIL_STEPS of it */
+/* with more than half of the window used, the tail moves by 1/TAIL_STEPS of it, or less */
 #define TAIL_STEPS	16u
 /* streams that go home by intent get at most so many times the time that destage gets */
 #define YIELD		19u
@@ -206,6 +206,8 @@ static bool tail_is_worth_it(struct kvp_pool *pool, struct kvp_log_mark *mark)
 	u64 window = shrinks ?: kvp_log_window(pool->vdevs.log_vdev->g);
 	u64 step = window / TAIL_STEPS;
 
+	if (may_renew(pool))
+		step = min(step, kvp_log_renew_step(pool->log));
 	if (!shrinks && !log_half_full(pool))
 		return false;
 	/*

@@ -7,7 +7,7 @@
 
 #define WINDOW	4096u
 #define SEGMENT	64u
-#define AT_ONCE	(WINDOW / 64)	/* as log/renew.c */
+#define PARTS	4u	/* of a step, as log/renew.c */
 #define ENTRY	32u	/* users' writes in an entry: as many as wait at a time */
 #define BATCH	64u	/* renewed blocks in one */
 #define ROUNDS	40u
@@ -16,7 +16,7 @@ struct model {
 	u64 at[WINDOW];		/* where the newest version of a block lies */
 	u32 block[WINDOW];	/* of what lies there, by lsn */
 	u64 head, tail, looked, written, renewed, most;
-	u32 live, seed;
+	u32 live, seed, scale;	/* the policy sees a window of so many times WINDOW blocks */
 };
 
 static u32 any_below(struct model *m, u32 n)
@@ -35,12 +35,19 @@ static void append(struct model *m, u32 block, u64 n, u32 entry)
 	m->most = max(m->most, m->head - m->tail);
 }
 
+static u64 model_step(const struct model *m)
+{
+	return div_u64(kvp_renew_step((u64)WINDOW * m->scale, SEGMENT), m->scale);
+}
+
 /* What the destage worker does when it is due; the tail frees whole segments. */
 static void renew(struct model *m)
 {
-	u64 span = kvp_renew_span(WINDOW, SEGMENT, m->live), below, lsn, n = 0;
+	u64 span = div_u64(kvp_renew_span((u64)WINDOW * m->scale, SEGMENT,
+					  (u64)m->live * m->scale), m->scale);
+	u64 below, lsn, n = 0;
 
-	if (m->head < span + m->looked + AT_ONCE)
+	if (m->head < span + m->looked + model_step(m) / PARTS)
 		return;
 	below = m->head - span;
 	for (lsn = m->looked; lsn < below; lsn++) {
@@ -52,16 +59,17 @@ static void renew(struct model *m)
 	}
 	m->renewed += n;
 	m->looked = below;
-	if (below - m->tail >= kvp_renew_step(WINDOW, SEGMENT))
-		m->tail = below - below % SEGMENT;
+	if (below - m->tail >= model_step(m))
+		m->tail = below - below % max(SEGMENT / m->scale, 1u);
 }
 
-static void overwrite_at_random(struct kunit *test, struct model *m, u32 mark)
+static void overwrite_at_random(struct kunit *test, struct model *m, u32 mark, u32 scale)
 {
 	u64 end;
 	u32 i;
 
 	m->seed = 1;
+	m->scale = scale;
 	m->live = WINDOW * mark / 100;
 	for (i = 0; i < m->live; i++)
 		append(m, i, i, ENTRY);
@@ -78,14 +86,14 @@ static void overwrite_at_random(struct kunit *test, struct model *m, u32 mark)
 }
 
 /* Hundredths of a block, for each block that users wrote. */
-static u64 amplification(struct kunit *test, u32 mark)
+static u64 amplification(struct kunit *test, u32 mark, u32 scale)
 {
 	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, m);
-	overwrite_at_random(test, m, mark);
+	overwrite_at_random(test, m, mark, scale);
 	KUNIT_EXPECT_GT(test, m->renewed, 0ull);
-	KUNIT_EXPECT_LE(test, m->most, (u64)WINDOW - SEGMENT);
+	KUNIT_EXPECT_LE(test, m->most, (u64)WINDOW - max(SEGMENT / scale, 1u));
 	return div64_u64(100 * (m->written + m->renewed), m->written);
 }
 
@@ -95,16 +103,33 @@ static void the_default_mark_writes_each_block_at_most_two_and_a_half_times(stru
 	u32 mark = (u32)kvp_tunables[KVP_T_RENEW_MARK].def;
 
 	KUNIT_ASSERT_GT(test, mark, 0u);
-	KUNIT_EXPECT_LE(test, amplification(test, mark), 250ull);
+	KUNIT_EXPECT_LE(test, amplification(test, mark, 1), 250ull);
+}
+
+/* A window of 4 GiB, and one of 64 GiB: there a step of the tail is a smaller part of it. */
+static void a_large_window_is_renewed_later(struct kunit *test)
+{
+	u32 mark = (u32)kvp_tunables[KVP_T_RENEW_MARK].def;
+	u64 window;
+
+	KUNIT_EXPECT_GE(test, amplification(test, mark, 256), 200ull);
+	KUNIT_EXPECT_LE(test, amplification(test, mark, 4096), 180ull);
+	/* No step is shorter than 256 MiB for that. */
+	for (window = 1ull << 14; window <= 1ull << 30; window += window / 8) {
+		u64 step = kvp_renew_step(window, SEGMENT);
+
+		KUNIT_EXPECT_GE(test, step, min(window / 16, 1ull << 16));
+		KUNIT_EXPECT_LE(test, step, window / 16);
+	}
 }
 
 static void a_higher_mark_writes_more(struct kunit *test)
 {
-	u64 half = amplification(test, 50), more = amplification(test, 60);
+	u64 half = amplification(test, 50, 1), more = amplification(test, 60, 1);
 
 	KUNIT_EXPECT_GT(test, half, 100ull);
 	KUNIT_EXPECT_LT(test, half, more);
-	KUNIT_EXPECT_LT(test, more, amplification(test, 70));
+	KUNIT_EXPECT_LT(test, more, amplification(test, 70, 1));
 }
 
 /* A tenth above the mark, where writers are slowed down, but not above 66 per cent. */
@@ -181,6 +206,7 @@ static void clean_blocks_enter_while_blocks_are_renewed(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(the_default_mark_writes_each_block_at_most_two_and_a_half_times),
+	KUNIT_CASE(a_large_window_is_renewed_later),
 	KUNIT_CASE(a_higher_mark_writes_more),
 	KUNIT_CASE(little_is_renewed_above_the_mark_and_nothing_without_one),
 	KUNIT_CASE(writers_are_slowed_down_from_the_mark_on),
