@@ -15,10 +15,10 @@
  *     entry names from now on. kvp_rcache_forget() and kvp_rcache_home_written() do that; the one
  *     place in table/ that changes entries calls them. The version leaves the buffer only after
  *     that;
- *   - a read that may bring a page takes a token before it reads the disk (kvp_rcache_token()). Its
- *     page is refused if the block was forgotten since (kvp_rcache_insert()). A count of changes
- *     decides that, not the sum in the entry: different contents may have the same sum, and an
- *     attacker may make some that do.
+ *   - a read that may bring a page takes a token before it looks where to read
+ *     (kvp_rcache_token()). Its page is refused if the block was forgotten since
+ *     (kvp_rcache_insert()). A count of changes decides that, not the sum in the entry: different
+ *     contents may have the same sum, and an attacker may make some that do.
  *
  * Changes are counted for stretches of neighbouring blocks. Several stretches share a count. If a
  * page is refused because of another block, that costs a second read, no more.
@@ -155,8 +155,8 @@ void kvp_rcache_put(struct page *page);
  * kvp_rcache_token() - take a token, to admit some of @count blocks at @block later
  * @count: at most KVP_RCACHE_STRETCH
  *
- * Take it before the blocks are read from home, and before the entries are read to verify them
- * against. Context: any; takes no lock.
+ * Take it before any other look: before the SSD cache is asked where the blocks lie, before they
+ * are read, and before the entries are read to verify them against. Context: any; takes no lock.
  */
 u32 kvp_rcache_token(const struct kvp_rcache *rc, kvp_block_t block, u32 count);
 

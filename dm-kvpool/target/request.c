@@ -1074,11 +1074,8 @@ static void plan_fill(struct kvp_pool *pool, struct bio *bio, struct kvp_bio *k,
 						     block_count(bio), ask_of(bio), &k->plan);
 	k->fill = keep;
 	k->favoured = keep && bio->bi_opf & (REQ_META | REQ_PRIO);
-	k->token = 0;
 	k->bypassed = kvp_rcache_enabled(pool->rcache) ? why : KVP_RAM_KEEP;
-	if (keep)
-		k->token = kvp_rcache_token(pool->rcache, first_block(bio), block_count(bio));
-	else if (k->bypassed)
+	if (!keep && k->bypassed)
 		this_cpu_add(pool->stats->ram_bypassed[k->bypassed], block_count(bio));
 }
 
@@ -1135,6 +1132,17 @@ static u32 mixed_blocks(struct kvp_pool *pool, kvp_block_t block, u32 all, u32 n
 }
 
 /*
+ * Take the token of the RAM cache, before the SSD cache is asked where the blocks lie. A version
+ * that is written home after that look takes them out of the index, but this read goes to the place
+ * that it has found. The token is for all blocks that may be kept: the read may still be cut.
+ */
+static void take_token(struct kvp_pool *pool, const struct bio *bio, struct kvp_bio *k)
+{
+	k->token_blocks = min(block_count(bio), CACHED_BLOCKS);
+	k->token = kvp_rcache_token(pool->rcache, first_block(bio), k->token_blocks);
+}
+
+/*
  * Read, step 3. Cut @bio so that the SSD cache has all of it, or nothing. False if a cut is needed,
  * and @bio must not be cut.
  */
@@ -1165,6 +1173,7 @@ static int map_unbuffered(struct kvp_requests *r, struct bio *bio, struct kvp_bi
 	struct kvp_tpage *leaf = NULL;
 
 	if (!cached) {
+		take_token(r->pool, bio, k);
 		if (!cut_for_ssd(r->pool, bio, k))
 			return kvp_requests_again(r, bio, block_count(bio));
 		leaf = kvp_table_find_at(r->pool->table, at);
@@ -1237,7 +1246,7 @@ static noinline bool verify_for_caches(struct kvp_pool *pool, const struct kvp_b
 	bool good;
 	struct kvp_rfill fill = {
 		.first = kvp_bio_block(k->iter),
-		.count = k->iter.bi_size >> KVP_BLOCK_SHIFT,
+		.count = k->token_blocks,
 		.token = k->token,
 		.favoured = k->favoured,
 	};

@@ -98,7 +98,8 @@ struct kvp_bio {
 	const struct kvp_leg *lacks;	/* the leg whose blocks are not in the reader's pages yet */
 	bool passes;			/* that leg is in use, and was passed over */
 	bool came;			/* all other blocks were read without an error */
-	u32 token;			/* of the RAM cache, taken before the read */
+	/* of the RAM cache, taken before the read, for so many blocks from the first on */
+	u32 token, token_blocks;
 	/* how the read was counted: not kept for this reason (KVP_RAM_KEEP: no), and as misses */
 	enum kvp_ram_bypass bypassed;
 	bool missed_ram, missed_ssd;

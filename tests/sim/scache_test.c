@@ -25,6 +25,7 @@
 /* Of one turn. */
 static struct {
 	bool read;
+	u8 twins[2][KVP_BLOCK_SIZE] __aligned(8);	/* contents with the same sum */
 } own;
 
 static void drop_ram(struct script *s)
@@ -95,6 +96,38 @@ static void read_back(struct script *s)
 	host_checkpoint(h);
 	host_cache_check(h);
 	expect_hits(s, 0, LARGE, 0);
+}
+
+#define TWIN	30u
+
+static void overwrite_with_the_twin(struct host *h)
+{
+	host_write_special(h, TWIN, own.twins[1]);
+	host_checkpoint(h);
+}
+
+/*
+ * A reader has found the place of a block. A version with the same sum is written home before the
+ * place is read: what lies there must not enter the RAM cache.
+ */
+static void place_of_a_twin(struct script *s)
+{
+	struct host *h = &s->host;
+	u32 before, i;
+
+	for (i = 0; i < KVP_BLOCK_SIZE; i++)
+		own.twins[0][i] = (u8)(i * 7 + 1);
+	same_sum(own.twins[0], own.twins[1], 100);
+	host_write_special(h, TWIN, own.twins[0]);
+	host_checkpoint(h);
+	drop_ram(s);
+	before = h->ssd_reads;
+	h->amid_look = overwrite_with_the_twin;
+	host_read_check(h, TWIN);
+	if (h->amid_look || h->ssd_reads == before)
+		sim_fail("the block did not come from the SSD: the case was not set up");
+	host_read_check(h, TWIN);
+	host_cache_check(h);
 }
 
 static void set_cutoff(struct script *s, u32 blocks)
@@ -831,6 +864,7 @@ void run_scache(void)
 	run_ssdcopies(&striped);
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		run_case("read-back", &shapes[i], read_back);
+		run_case("place-of-a-twin", &shapes[i], place_of_a_twin);
 		run_case("streams-pass", &shapes[i], streams_pass);
 		run_case("round-and-round", &shapes[i], round_and_round);
 		run_case("rotten", &shapes[i], rotten);

@@ -994,12 +994,13 @@ static void plan_read(struct host *h, u64 block, struct read_plan *plan)
 	fill->first = block - before;
 	fill->count = before + 1 + rng_below(&sim_rng, KVP_RCACHE_STRETCH - before);
 	fill->favoured = rng_chance(&sim_rng, 100);
+	fill->token = kvp_rcache_token(h->pool->rcache, fill->first, fill->count);
 	kvp_scache_alike(h->pool->scache, block, 1, &plan->at);
 	sim_maybe_preempt();
+	happen(h, &h->amid_look);
 	plan->may_fill = h->pool->admission->candidates && !plan->at.block &&
 			 kvp_admit_plan(h->pool->admission, fill->first, fill->count, random_ask(),
 					&plan->ssd);
-	fill->token = kvp_rcache_token(h->pool->rcache, fill->first, fill->count);
 }
 
 /* Straight from a leg, without a lock: of the SSD cache, if it is there, else from home. */

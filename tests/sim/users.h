@@ -51,6 +51,8 @@ struct host {
 	bool may_fail;		/* there are faults, so an error is no failure of the test */
 	void (*quiesced)(struct host *h);	/* called once, before the next table */
 	/* Called once, in the middle of the next read: */
+	/* when the SSD cache was asked for it */
+	void (*amid_look)(struct host *h);
 	/* when it is verified, before it enters the RAM cache */
 	void (*before_fill)(struct host *h);
 	/* when it has come, before it is verified for the SSD cache */
