@@ -4,6 +4,9 @@
  * timers, checkpoints, scrubs, lost legs and bad sectors come as they like.
  * Every read is checked while the pool runs; then the power is cut at random
  * positions of the run.
+ *
+ * Runs of the kind "renews" are longer, and have a cache whose window is large enough for renewals.
+ * Hardly any order writes all home. So the log comes round with dirty blocks in it.
  */
 #include <stdio.h>
 
@@ -11,22 +14,29 @@
 #include <linux/mutex.h>
 
 #include "script.h"
+#include "core/cache.h"
+#include "core/core.h"
+#include "pool/cachemode.h"
+#include "pool/cachewindow.h"
 #include "pool/pool.h"
 #include "ram/rcache.h"
 #include "ram/wbuf.h"
 #include "super/members.h"
+#include "table/table.h"
 
 #define MAX_TASKS 3
+#define ROUND	10u	/* so many more steps a log needs that comes round */
+#define ORDERS	12u
 
 enum trouble {
 	TROUBLE_NONE, TROUBLE_LEG_DIES, TROUBLE_OFFLINE, TROUBLE_BAD_SECTORS, TROUBLE_ROT,
 	TROUBLE_LOST_WRITES, TROUBLE_MISDIRECTED, TROUBLE_FLUSH_FAILS, TROUBLE_MEMORY,
-	TROUBLE_LOG_FAILS, TROUBLE_RETURNS, TROUBLES
+	TROUBLE_LOG_FAILS, TROUBLE_RETURNS, TROUBLE_ORDERS, TROUBLES
 };
 
 static const char * const trouble_names[TROUBLES] = {
 	"none", "leg-dies", "offline", "bad-sectors", "rot", "lost-writes", "misdirected",
-	"flush-fails", "memory", "log-fails", "returns",
+	"flush-fails", "memory", "log-fails", "returns", "orders",
 };
 
 struct run_task {
@@ -42,6 +52,8 @@ static struct {
 	u32 nr_tasks, running;
 	struct completion all_done;
 	bool stop;		/* it ends in good order */
+	bool renews;		/* the log comes round, and little is ordered home */
+	u32 restarts;		/* so many are left */
 } own;
 
 /* What happens to all turns of the case. */
@@ -135,12 +147,12 @@ static void one_step(struct script *s, struct rng *rng)
 		host_flush(&s->host);
 	else if (dice < 90)
 		random_discard(s, rng);
-	else if (dice < 93)
+	else if (dice < 93 && (!own.renews || rng_chance(rng, 20)))
 		host_checkpoint(&s->host);
 	else if (dice < 96)
 		random_cache(s, rng);
 	else
-		host_sleep(1 + rng_below(rng, rng_chance(rng, 100) ? 7000 : 40));
+		host_sleep(1 + rng_below(rng, rng_chance(rng, own.renews ? 10 : 100) ? 7000 : 40));
 }
 
 static void task_of_run(void *arg)
@@ -243,6 +255,75 @@ static void leave_and_return(struct script *s)
 		host_wait_resilver(h);
 }
 
+static int move_log(struct host *h)
+{
+	u64 mode = kvp_pool_logs_on_cache(h->pool) ? KVP_CACHE_WRITETHROUGH : KVP_CACHE_WRITEBACK;
+
+	return kvp_cache_set_mode(h->pool, mode, true, &h->refusal);
+}
+
+static int change_window(struct host *h)
+{
+	u64 blocks = rng_chance(&own.rng, 500) ? NARROW_WINDOW : WIDE_WINDOW;
+
+	return kvp_cache_set_window(h->pool, blocks << KVP_BLOCK_SHIFT, &h->refusal);
+}
+
+static void suspend_for_a_while(struct host *h)
+{
+	h->haste = rng_chance(&own.rng, 300);
+	host_suspend(h);
+	host_sleep(rng_below(&own.rng, 20));
+	host_resume(h);
+	h->haste = false;
+}
+
+/* One SSD dies, if the pool does not have to start with it again. True if it does. */
+static bool let_an_ssd_die(struct script *s)
+{
+	struct fault *f;
+
+	if (!rng_chance(&own.rng, 300) || own.restarts)
+		return false;
+	f = disks_fault(FAULT_DEATH, s->start.legs - 1, 0, ~0ull);
+	f->after = rng_below(&own.rng, 900);
+	s->crash.lost |= BIT(s->start.legs - 1);
+	return true;
+}
+
+/* The log moves off the cache and back, its window and mark change, and the pool is suspended. */
+static void give_orders(struct script *s)
+{
+	static const u64 marks[] = { 0, 10, 40, 60, 70 };
+	u32 times = 2 + rng_below(&own.rng, ORDERS);
+	bool dies = let_an_ssd_die(s);
+	struct host *h = &s->host;
+	int ret = 0;
+
+	while (times--) {
+		host_sleep(rng_below(&own.rng, 500));
+		switch (rng_below(&own.rng, 5)) {
+		case 0:
+			ret = move_log(h);
+			break;
+		case 1:
+			ret = change_window(h);
+			break;
+		case 2:
+			suspend_for_a_while(h);
+			break;
+		case 3:
+			ret = kvp_pool_set(h->pool, KVP_T_RENEW_MARK,
+					   marks[rng_below(&own.rng, ARRAY_SIZE(marks))]);
+			break;
+		default:
+			kvp_table_shrink(h->pool->table, true);
+		}
+		if (ret && !dies)
+			sim_fail("an order was refused: %s", h->refusal.why);
+	}
+}
+
 /* True of those that damage what the last leg holds, without a word. */
 static bool is_silent(enum trouble t)
 {
@@ -292,6 +373,42 @@ static void look_at_all(struct script *s)
 	host_cache_check(h);
 }
 
+static void plan_tasks(struct script *s)
+{
+	u32 i;
+
+	own.nr_tasks = 1 + rng_below(&own.rng, MAX_TASKS);
+	own.stop = rng_chance(&own.rng, 250);
+	own.renews = s->start.cache_dirty;
+	for (i = 0; i < own.nr_tasks; i++) {
+		own.tasks[i].s = s;
+		own.tasks[i].rng.s = rng_next(&own.rng);
+		own.tasks[i].steps = (5 + rng_below(&own.rng, 60)) * (own.renews ? ROUND : 1);
+	}
+}
+
+/* So that versions are spilled. */
+static void small_buffer(struct script *s)
+{
+	struct kvp_wbuf *w = s->host.pool->wbuf;
+
+	if (own.renews)
+		kvp_wbuf_set_limit(w, KVP_CHUNK_PAGES * (3 + rng_below(&own.rng, 12)));
+	else if (s->start.cache && rng_chance(&own.rng, 700))
+		kvp_wbuf_set_limit(w, 12 + rng_below(&own.rng, 60));
+}
+
+/* The log keeps what it has. Its older generations go round with what is written now. */
+static void restart(struct script *s)
+{
+	host_stop(&s->host);
+	if (host_start(&s->host, &s->o, &s->start))
+		sim_fail("start: %s", s->host.refusal.why);
+	small_buffer(s);
+	plan_tasks(s);
+	begin_tasks(s);
+}
+
 static void run(struct script *s)
 {
 	struct host *h = &s->host;
@@ -302,9 +419,7 @@ static void run(struct script *s)
 		sim_fail("online_auto cannot be set");
 	script_cut_from_here(s);
 	h->lying = lying(s);
-	/* So that versions are spilled. */
-	if (s->start.cache && rng_chance(&own.rng, 700))
-		kvp_wbuf_set_limit(h->pool->wbuf, 12 + rng_below(&own.rng, 60));
+	small_buffer(s);
 	begin_tasks(s);
 	if (rng_chance(&own.rng, 300)) {
 		host_sleep(rng_below(&own.rng, 100));
@@ -316,21 +431,16 @@ static void run(struct script *s)
 	}
 	if (trouble == TROUBLE_RETURNS)
 		leave_and_return(s);
+	if (trouble == TROUBLE_ORDERS)
+		give_orders(s);
 	wait_for_completion(&own.all_done);
-	look_at_all(s);
-}
-
-static void plan_tasks(struct script *s)
-{
-	u32 i;
-
-	own.nr_tasks = 1 + rng_below(&own.rng, MAX_TASKS);
-	own.stop = rng_chance(&own.rng, 250);
-	for (i = 0; i < own.nr_tasks; i++) {
-		own.tasks[i].s = s;
-		own.tasks[i].rng.s = rng_next(&own.rng);
-		own.tasks[i].steps = 5 + rng_below(&own.rng, 60);
+	while (own.restarts) {
+		own.restarts--;
+		restart(s);
+		give_orders(s);
+		wait_for_completion(&own.all_done);
 	}
+	look_at_all(s);
 }
 
 /* The first of the numbers that a seed gives decides it. */
@@ -344,6 +454,8 @@ static void set_up(struct script *s)
 	own.rng.s = s->seed;
 	is_strict(&own.rng);	/* as case_of() has asked */
 	plan_tasks(s);
+	if (trouble == TROUBLE_ORDERS)
+		own.restarts = rng_below(&own.rng, 4);
 	if (trouble == TROUBLE_RETURNS)
 		s->crash.lost = BIT(victim(s));
 	if (trouble == TROUBLE_LEG_DIES || trouble == TROUBLE_OFFLINE ||
@@ -377,6 +489,7 @@ static const struct {
 } kinds[] = {
 	{ "1", { .legs = 1 } }, { "2", { .legs = 2 } }, { "3", { .legs = 3 } },
 	{ "parity", { .legs = 3, .parity = true } }, { "cache", { .legs = 4, .cache = 2 } },
+	{ "renews", { .legs = 4, .cache = 2, .cache_dirty = WIDE_WINDOW } },
 };
 
 /* Each round is a case: rounds differ in whether the pool is strict. */
@@ -406,13 +519,24 @@ static bool is_for_singles(enum trouble t)
 	return t == TROUBLE_NONE || t == TROUBLE_MEMORY;
 }
 
+/* How many rounds of a kind there are. Those of a log that comes round are long. */
+static u32 rounds_of(u32 kind)
+{
+	bool renews = kinds[kind].shape.cache_dirty;
+
+	if (trouble == TROUBLE_ORDERS)
+		return !renews ? 0 : opt.rounds ?: opt.thorough ? 100 : 4;
+	if (kinds[kind].shape.legs == 1 && !is_for_singles(trouble))
+		return 0;
+	return opt.rounds ?: opt.thorough ? (renews ? 40 : 400) : renews ? 1 : 6;
+}
+
 void run_random(void)
 {
-	u32 rounds = opt.rounds ?: opt.thorough ? 400 : 6, round, kind;
+	u32 round, kind;
 
 	for (trouble = 0; trouble < TROUBLES; trouble++)
 		for (kind = 0; kind < ARRAY_SIZE(kinds); kind++)
-			for (round = 0; round < rounds; round++)
-				if (kinds[kind].shape.legs > 1 || is_for_singles(trouble))
-					case_of(kind, round);
+			for (round = 0; round < rounds_of(kind); round++)
+				case_of(kind, round);
 }
