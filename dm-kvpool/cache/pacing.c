@@ -53,6 +53,8 @@ u32 kvp_pacing_room(const struct kvp_pool *pool)
 {
 	u64 most = kvp_log_limit_empty(pool->log);
 
+	if (!most)
+		return 0;
 	return (u32)div64_u64(100 * (most - min(most, kvp_log_fullness(pool->log, most))), most);
 }
 

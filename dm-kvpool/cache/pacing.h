@@ -36,7 +36,12 @@ u64 kvp_pacing_dirty(struct kvp_pool *pool);
  */
 u64 kvp_pacing_wants(struct kvp_pool *pool);
 
-/** kvp_pacing_room() - per cent of the limit of buffered blocks that are left. Any context. */
+/**
+ * kvp_pacing_room() - per cent of the limit of buffered blocks that are left
+ *
+ * 0 too if the limit is 0, as it may be for a moment while the window becomes smaller
+ * (kvp_log_limit_empty()). Any context.
+ */
 u32 kvp_pacing_room(const struct kvp_pool *pool);
 
 /**

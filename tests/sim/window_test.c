@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "cache/pacing.h"
 #include "core/cache.h"
 #include "inuse.h"
 #include "log/log.h"
@@ -398,6 +399,21 @@ static void background(struct script *s)
 	read_all(s);
 }
 
+/* A log may have no room for blocks: what is asked of it then is an answer, not a fault. */
+static void no_room(struct script *s)
+{
+	struct kvp_pool *pool = s->host.pool;
+	u32 room;
+
+	if (kvp_cache_set_window(pool, (u64)NARROW_WINDOW << KVP_BLOCK_SHIFT, &s->host.refusal))
+		sim_fail("not set: %s", s->host.refusal.why);
+	if (kvp_log_limit_empty(pool->log))
+		sim_fail("there is room: the case was not set up");
+	room = kvp_pacing_room(pool);
+	if (room)
+		sim_fail("%u per cent of no room are left", room);
+}
+
 /* --- with renewals --------------------------------------------------------------------------- */
 
 static u64 went_home(const struct script *s)
@@ -638,5 +654,6 @@ void run_window_changes(void)
 	}
 	for (shape = shapes; shape < end; shape++)
 		lose(shape);
+	case_of("no-room", &shapes[2], &courses[1], no_room, 0);
 	run_renewals();
 }
