@@ -41,15 +41,21 @@ static u32 usable_of(struct kvp_pool *pool, const struct kvp_geometry *g)
 	"goes back to the newest superblock that can be read, and may lose later writes"
 
 /*
- * Refuse since a newer module may have written the newest superblock of @leg. No order goes back
- * before that: pages of the table may have been overwritten since.
+ * Refuse if a newer module may have written the newest superblock of a leg. No order goes back
+ * before that, nor does degraded_start: pages of the table may have been overwritten since, and a
+ * start without the leg would copy over it later.
  */
-static int refuse_newer(const struct kvp_leg *leg, struct kvp_refusal *r)
+static int check_newer(struct kvp_pool *pool, struct kvp_refusal *r)
 {
-	return kvp_refuse(r, -EOPNOTSUPP,
-		"use a newer module; or import --degraded, without it, if the other legs suffice",
-		"%s: a newer module wrote slots of its label, and one may hold a newer superblock than any that this module knows; nothing is lost",
-		leg->path);
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].doubtful && pool->legs[i].newer)
+			return kvp_refuse(r, -EOPNOTSUPP,
+				"use a newer module; no order goes back before what it wrote",
+				"%s: a newer module wrote slots of its label, and one may hold a newer superblock than any that this module knows; nothing is lost",
+				pool->legs[i].path);
+	return 0;
 }
 
 /* Refuse if a leg of @g is left out because of its label: that is the reason for too few legs. */
@@ -61,8 +67,6 @@ static int check_left_out(struct kvp_pool *pool, const struct kvp_geometry *g,
 	for (i = g->first_leg; i < g->first_leg + g->leg_count; i++) {
 		const struct kvp_leg *leg = &pool->legs[i];
 
-		if (leg->doubtful && leg->newer && !kvp_leg_in_sync(leg))
-			return refuse_newer(leg, r);
 		if (leg->doubtful && !kvp_leg_in_sync(leg))
 			return kvp_refuse(r, -EIO, GO_BACK,
 				"%s does not answer: %u slots of its label cannot be read, and may hold the newest superblock, and its vdev cannot do without it; nothing is lost yet",
@@ -139,9 +143,6 @@ static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missi
 	for (i = 0; i < sb->vdev_count; i++)
 		needed |= needs_doubtful(pool, &sb->vdevs[i]);
 	for (i = 0; i < pool->nr_legs; i++)
-		if (pool->legs[i].doubtful && pool->legs[i].newer)
-			return refuse_newer(&pool->legs[i], r);
-	for (i = 0; i < pool->nr_legs; i++)
 		if (pool->legs[i].doubtful)
 			return kvp_refuse(r, -EIO, needed ? GO_BACK :
 				"see why, and try again; or import --degraded, without it, if it will not come back",
@@ -157,7 +158,7 @@ static int refuse_away(struct kvp_pool *pool, const struct kvp_sb *sb, u32 missi
  * Let the pool go on without legs that are away: the next superblock records them out. With @fork
  * these legs may have gone on as well. Without @fork, no request was answered by a superblock that
  * only a leg in doubt has, so that leg stays in use. By order (@back), a leg that the pool needs
- * stays in use, too. A leg does not if a newer module may have written its newest superblock.
+ * stays in use, too.
  */
 static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork, bool back,
 		      bool readonly)
@@ -172,7 +173,7 @@ static void leave_out(struct kvp_pool *pool, const struct kvp_sb *sb, bool fork,
 			struct kvp_leg *leg = &pool->legs[i];
 
 			if (sb->legs[i].state == KVP_LEG_IN_SYNC &&
-			    (leg->bdev ? leg->doubtful && (!keep || leg->newer) : !readonly))
+			    (leg->bdev ? leg->doubtful && !keep : !readonly))
 				leg->state = KVP_LEG_STALE;
 		}
 	}
@@ -246,7 +247,7 @@ int kvp_check_missing(struct kvp_pool *pool, struct kvp_sb *sb, const struct kvp
 		      bool auto_start, struct kvp_refusal *r)
 {
 	bool fork = may_have_gone_on(pool, sb), passed;
-	int ret = check_enough(pool, sb, r);
+	int ret = check_newer(pool, r) ?: check_enough(pool, sb, r);
 	u32 i, missing = 0;
 
 	if (ret)

@@ -165,6 +165,16 @@ static bool outgrown(const struct kvp_label *label)
 	       (label->cut_epoch == label->sb->epoch && label->cut_sequence > label->sb->sequence);
 }
 
+/*
+ * True if a newer module wrote the slot that kvp_sb_decode() refused with @error. The label of a
+ * spare is refused in the same way, and every module that takes a spare writes over it.
+ */
+static bool newer_wrote(const struct kvp_disk_sb *d, int error)
+{
+	return error == -EOPNOTSUPP && (le32_to_cpu(d->version) != KVP_FORMAT_VERSION ||
+					le64_to_cpu(d->incompat) != KVP_SPARE_INCOMPAT);
+}
+
 /* Judge one slot of a ring, which is in l->slot. */
 static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset, u64 leg_blocks,
 		      u32 ring, u32 slot)
@@ -182,7 +192,7 @@ static void take_slot(struct kvp_labels *l, struct kvp_label *label, u64 offset,
 	 */
 	label->rings.state[ring][slot] = !ret ? KVP_SLOT_VALID :
 					 ret == -EOPNOTSUPP ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
-	if (ret == -EOPNOTSUPP) {
+	if (newer_wrote(l->slot, ret)) {
 		label->newer++;
 		label->why_newer = why;
 	}
@@ -277,6 +287,12 @@ int kvp_label_read(struct kvp_labels *l, struct kvp_leg *leg, u32 at, struct kvp
 	if (leg->size_blocks > 2 * KVP_LABEL_BLOCKS)
 		read_label(l, leg, label);
 	return 0;
+}
+
+bool kvp_label_may_be_newer(const struct kvp_label *label)
+{
+	return label->newer &&
+	       kvp_sb_rings_may_hold(&label->rings, label->sb->sequence) > label->sb->sequence;
 }
 
 int kvp_refuse_small(const struct kvp_leg *leg, const struct kvp_why *why, struct kvp_refusal *r)

@@ -32,6 +32,11 @@ static int check_label(const struct kvp_pool *pool, const struct kvp_leg *leg,
 		return kvp_refuse(r, -ESTALE,
 			"save what only that leg has, then wipe its label",
 			"%s was written in a history that this pool does not know", leg->path);
+	/* As above: a newer module may have gone on with that leg alone. */
+	if (kvp_label_may_be_newer(label))
+		return kvp_refuse(r, -EOPNOTSUPP, "use a newer module",
+			"%s: a newer module wrote slots of its label, and may have gone on with that leg alone",
+			leg->path);
 	return 0;
 }
 

@@ -198,8 +198,9 @@ static bool knows_label(const struct kvp_shadow_info *order, u64 newest, u64 hel
 
 /*
  * Decide whether the device that the table names is the shadow. Its newest label must be that of a
- * shadow. If it is that of a leg, a superblock that no other leg has may have made it one. A device
- * that is not the shadow is not touched, and the order waits.
+ * shadow. If it is that of a leg, a superblock that no other leg has may have made it one. So may
+ * one that a newer module wrote. A device that is not the shadow is not touched, and the order
+ * waits.
  */
 void kvp_set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, bool readonly)
 {
@@ -209,6 +210,7 @@ void kvp_set_shadow_state(struct kvp_pool *pool, const struct kvp_label *label, 
 
 	shadow->v = NULL;
 	if (!order->of || !shadow->bdev || readonly || shadow->silent || !label->found ||
+	    kvp_label_may_be_newer(label) ||
 	    !(own->flags & KVP_SB_JOINING) || memcmp(own->pool_uuid, pool->sb->pool_uuid, 16) ||
 	    memcmp(own->leg_uuid, order->uuid, 16)) {
 		/* It may be a leg of another pool: a cancel must not wipe its label. */

@@ -31,6 +31,13 @@ int __must_check kvp_refuse_small(const struct kvp_leg *leg, const struct kvp_wh
 u32 kvp_label_place(const struct kvp_sb *best, const struct kvp_label *label);
 
 /**
+ * kvp_label_may_be_newer() - true if a newer module may have written a newer superblock to a leg
+ *
+ * It is not true of slots that are older than the newest superblock of @label. There must be one.
+ */
+bool kvp_label_may_be_newer(const struct kvp_label *label);
+
+/**
  * kvp_start_read() - read with patience what a start must know (R27)
  * @pauses: how often a caller has paused already for this leg; counted on
  *

@@ -202,6 +202,34 @@ void life_label_spare(struct image *img, const struct kvp_spare *s, u32 end)
 	free(d);
 }
 
+void life_newer_module(struct image *img, u64 from, u64 sequence)
+{
+	struct kvp_disk_sb *d = malloc(sizeof(*d));
+	struct kvp_sb *sb = malloc(sizeof(*sb));
+	struct kvp_why why;
+	u32 end, i;
+
+	for (end = 0; end < 2; end++) {
+		u64 old = kvp_sb_slot_offset(img->blocks, end, from % KVP_SB_RING);
+		u64 new = kvp_sb_slot_offset(img->blocks, end, sequence % KVP_SB_RING);
+
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_read(img, (old >> KVP_BLOCK_SHIFT) + i,
+				   (u8 *)d + i * KVP_BLOCK_SIZE);
+		if (kvp_sb_decode(d, old, img->blocks, sb, &why))
+			continue;
+		sb->incompat |= 1ull << 62;
+		sb->self_offset = new;
+		sb->sequence = sequence;
+		kvp_sb_encode(sb, d);
+		for (i = 0; i < KVP_SB_BLOCKS; i++)
+			image_write_data(img, (new >> KVP_BLOCK_SHIFT) + i,
+					 (u8 *)d + i * KVP_BLOCK_SIZE);
+	}
+	free(sb);
+	free(d);
+}
+
 void life_make_spare(struct image *img, const struct image *leg)
 {
 	struct kvp_spare s = { .size_blocks = img->blocks, .uuid = { 5 }, .name = "pool" };

@@ -47,6 +47,12 @@ void life_hold_superblock(u32 disk, u32 rings, u64 sequence);
 /** life_fail_next_superblock() - the next one fails on all legs in sync, and no other does */
 void life_fail_next_superblock(struct host *h);
 
+/**
+ * life_newer_module() - let a newer module have written superblock @sequence of a leg; untraced
+ * @from: number of the superblock that it changed: by a feature that no module knows yet
+ */
+void life_newer_module(struct image *img, u64 from, u64 sequence);
+
 struct script;
 struct script_case;
 

@@ -3,7 +3,6 @@
  * The newest superblocks cannot be read. They are waited for, or the pool goes back by order: R27,
  * R29.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "lives.h"
@@ -146,34 +145,6 @@ static bool pool_goes_back_by_order(struct script *s)
 }
 
 /*
- * A newer module has written what is in this slot of @leg: it has a feature that no module knows
- * yet.
- */
-static void put_newer_feature(struct script *s, u32 leg, u64 sequence)
-{
-	struct image *img = &s->img[leg];
-	struct kvp_disk_sb *d = malloc(sizeof(*d));
-	struct kvp_sb *sb = malloc(sizeof(*sb));
-	struct kvp_why why;
-	u32 end, i;
-
-	for (end = 0; end < 2; end++) {
-		u64 at = slot_block(img, end, sequence);
-
-		for (i = 0; i < KVP_SB_BLOCKS; i++)
-			image_read(img, at + i, (u8 *)d + i * KVP_BLOCK_SIZE);
-		if (kvp_sb_decode(d, at * KVP_BLOCK_SIZE, img->blocks, sb, &why))
-			continue;
-		sb->incompat |= 1ull << 62;
-		kvp_sb_encode(sb, d);
-		for (i = 0; i < KVP_SB_BLOCKS; i++)
-			image_write_data(img, at + i, (u8 *)d + i * KVP_BLOCK_SIZE);
-	}
-	free(sb);
-	free(d);
-}
-
-/*
  * A newer module has written the newest superblocks, with a feature that this one does not know.
  * The reason says so, and no order goes back before them.
  */
@@ -187,7 +158,8 @@ static bool newest_superblocks_of_a_newer_module_are_kept(struct script *s)
 	for (n = 1; n <= 3; n++) {
 		recall(s);
 		for (i = 0; i < s->legs * n; i++)
-			put_newer_feature(s, i % s->legs, own.noted[0] - i / s->legs);
+			life_newer_module(&s->img[i % s->legs], own.noted[0] - i / s->legs,
+					  own.noted[0] - i / s->legs);
 		s->start.degraded = s->start.accept_fork = false;
 		if (!refused(s, -EOPNOTSUPP, "a newer module wrote"))
 			return false;
@@ -200,9 +172,39 @@ static bool newest_superblocks_of_a_newer_module_are_kept(struct script *s)
 	}
 	s->start.degraded = s->start.accept_fork = false;
 	for (i = 0; i < s->legs * KVP_SB_RING; i++)
-		put_newer_feature(s, i % s->legs, own.noted[0] + i / s->legs);
+		life_newer_module(&s->img[i % s->legs], own.noted[0] + i / s->legs,
+				  own.noted[0] + i / s->legs);
 	if (!refused(s, -EOPNOTSUPP, "a newer module wrote its label"))
 		return false;
+	recall(s);
+	return has_all(s);
+}
+
+/*
+ * One leg was out as the newer module began. No order starts the pool without that module's leg,
+ * though the other legs may suffice: they have the state before.
+ */
+static bool leg_of_a_newer_module_is_not_left_out(struct script *s)
+{
+	u32 i;
+
+	if (!run_life(s, live_superblocks))
+		return false;
+	remember(s, s->img);
+	for (i = 0; i < s->legs; i++) {
+		recall(s);
+		life_newer_module(&s->img[i], own.noted[0], own.noted[0] + 1);
+		if (!refused(s, -EOPNOTSUPP, "a newer module wrote"))
+			return false;
+		s->start.degraded = true;
+		if (!refused(s, -EOPNOTSUPP, "a newer module wrote") ||
+		    strstr(s->host.refusal.mend, "degraded"))
+			return false;
+		s->start.accept_fork = true;
+		if (!refused(s, -EOPNOTSUPP, "a newer module wrote"))
+			return false;
+		s->start.degraded = s->start.accept_fork = false;
+	}
 	recall(s);
 	return has_all(s);
 }
@@ -343,6 +345,10 @@ void run_lives_unread(void)
 	ON_LEGS(newest_superblocks_of_a_newer_module_are_kept, 2);
 	ON_PARITY(newest_superblocks_of_a_newer_module_are_kept);
 	ON_CACHE(newest_superblocks_of_a_newer_module_are_kept);
+	ON_LEGS(leg_of_a_newer_module_is_not_left_out, 2);
+	ON_TWO_VDEVS(leg_of_a_newer_module_is_not_left_out);
+	ON_PARITY(leg_of_a_newer_module_is_not_left_out);
+	ON_CACHE(leg_of_a_newer_module_is_not_left_out);
 	ON_LEGS(pool_goes_back_over_a_bad_slot, 1);
 	ON_LEGS(pool_goes_back_over_a_bad_slot, 2);
 	ON_TWO_VDEVS(leg_in_doubt_is_passed_by);

@@ -1248,6 +1248,35 @@ static void older_leg_returns_again(struct script *l)
 	expect_alone(l);
 }
 
+/* A newer module may have gone on with the leg alone. That must not be lost either. */
+static void leg_of_a_newer_module_stays_out(struct script *l)
+{
+	struct image before, newer;
+	u64 newest;
+	int ret;
+
+	some_writes(l, 3);
+	newest = l->host.pool->sb->sequence;
+	image_copy(&before, &disks.img[own.victim]);
+	leave(l);
+	some_writes(l, 4);
+	image_copy(&newer, &before);
+	life_newer_module(&newer, newest, newest + 1);
+	put(l, own.victim, &newer);
+	disks.dead[own.victim] = false;
+	ret = host_online(&l->host, own.victim);
+	if (ret != -EOPNOTSUPP || kvp_leg_takes_writes(victim(l)))
+		sim_fail("a leg of a newer module returns: %d, %s", ret, l->host.refusal.why);
+	if (!image_same(&newer, &disks.img[own.victim], 0, newer.blocks, NULL))
+		sim_fail("what a newer module wrote was overwritten");
+	put(l, own.victim, &before);
+	come_back(l);
+	image_free(&newer);
+	image_free(&before);
+	wait_in_sync(l);
+	life_expect_scrubbed(&l->host);
+}
+
 /* The leg went its own way: what it alone has must not be lost. */
 static void forked_leg_stays_out(struct script *l)
 {
@@ -2377,6 +2406,7 @@ static void labels_of(const struct shape *s)
 	lives(NAMED(older_leg_returns), s, 3);
 	lives(NAMED(others_stay_out), s, 2);
 	lives(NAMED(ordered_out_stays_out), s, 1);
+	lives(NAMED(leg_of_a_newer_module_stays_out), s, 1);
 	lives(NAMED(source_has_bad_sectors), s, 2);
 	lives(NAMED(source_has_rotten_blocks), s, 2);
 	if (s->start.legs == 2) {

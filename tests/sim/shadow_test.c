@@ -288,6 +288,31 @@ static void shadow_is_away(struct script *l)
 	end_well(l);
 }
 
+/* The newest label of the shadow is one that a newer module wrote: that may have made it a leg. */
+static void newer_module_wrote_the_shadow(struct script *l)
+{
+	struct image *img = &disks.img[own.new], before;
+	u64 label;
+
+	writes(10);
+	add_shadow_slowly(l);
+	label = l->host.pool->sb->shadow.label;
+	life_stop(l);
+	life_newer_module(img, label, label + 1);
+	image_copy(&before, img);
+	watch_forget(own.new);
+	l->untraced = true;
+	script_start(l);
+	writes(4);
+	host_wait_resilver(&l->host);
+	if (shadow(l)->v || shadow(l)->bdev || !l->host.pool->sb->shadow.of)
+		sim_fail("the device is taken, or the order is gone");
+	life_stop(l);
+	if (!image_same(&before, img, 0, before.blocks, NULL))
+		sim_fail("what a newer module wrote was overwritten");
+	image_free(&before);
+}
+
 /* The new disk fails as it is looked at, labelled, or written to. The old leg stays. */
 static void shadow_fails(struct script *l)
 {
@@ -1060,6 +1085,7 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(replaced_beside_a_writer), s, 2);
 	lives(NAMED(replaced_after_a_restart), s, 4);
 	lives(NAMED(shadow_is_away), s, 3);
+	lives(NAMED(newer_module_wrote_the_shadow), s, 1);
 	lives(NAMED(shadow_fails), s, s->start.legs == 3 ? 16 : 2);
 	lives(NAMED(shadow_short_for_a_time), s, 2);
 	lives(NAMED(old_leg_fails), s, 4);
