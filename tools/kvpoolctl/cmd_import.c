@@ -169,10 +169,13 @@ static int list_pools(struct ctl *ctl, struct scan *s, const struct request *q)
 
 #define UNREAD_TEXT	320
 
-/* What to add to "not found": a pool on a device that cannot be read is not absent. */
+/*
+ * What to add to "not found": a pool on a device that cannot be read, or that a newer kvpool wrote,
+ * is not absent.
+ */
 static const char *unread_text(const struct scan *s, char buf[UNREAD_TEXT])
 {
-	const struct found_leg *leg = scan_unread(s);
+	const struct found_leg *leg = scan_unread(s) ?: scan_newer(s);
 
 	*buf = 0;
 	if (leg)

@@ -180,7 +180,7 @@ static int print_all(struct ctl *ctl, const struct device *d, const struct label
 }
 
 /* What to do about a label that is none of a leg, or not of one that can be used. */
-static const char *label_mend(const struct label *l)
+static const char *mend_of(const struct label *l)
 {
 	if (label_is_small(l))
 		return FOUND_FULL_SIZE;
@@ -192,7 +192,7 @@ static const char *label_mend(const struct label *l)
 	if (l->spare_valid)
 		return "kvpoolctl labelclear -f DEV, then kvpoolctl add POOL spare DEV makes it a "
 		       "spare again";
-	return "try another leg of the pool";
+	return label_mend(l, "try another leg of the pool");
 }
 
 static int no_label(struct ctl *ctl, const struct device *d, const struct label *l)
@@ -205,7 +205,7 @@ static int no_label(struct ctl *ctl, const struct device *d, const struct label 
 		print_label(o);
 		json_object_put(o);
 	}
-	err_set(&err, ERR_NO_LABEL, d->path, label_mend(l), "%s", label_fault(l));
+	err_set(&err, ERR_NO_LABEL, d->path, mend_of(l), "%s", label_fault(l));
 	return ctl_fail(ctl, &err);
 }
 

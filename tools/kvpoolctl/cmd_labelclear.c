@@ -27,7 +27,8 @@ static int check(const struct device *d, const struct label *l, bool force, stru
 	if (l->sb && !label_fault(l))
 		return former_refuse(d->path, l->sb,
 				     "-f, if that pool is not needed any more", err);
-	return err_set(err, ERR_MEMBER, d->path, "-f, if its data is not needed any more",
+	return err_set(err, ERR_MEMBER, d->path,
+		       label_mend(l, "-f, if its data is not needed any more"),
 		       "it carries a label that cannot be read: %s", label_fault(l));
 }
 
@@ -164,7 +165,8 @@ static int wipe_foreign(struct ctl *ctl, const struct device *d, const struct la
 	int ret;
 
 	if (label_fault(l) && !label_is_spare(l)) {
-		err_set(&err, ERR_NO_LABEL, d->path, "wipefs, if it is not a leg of a pool", "%s",
+		err_set(&err, ERR_NO_LABEL, d->path,
+			label_mend(l, "wipefs, if it is not a leg of a pool"), "%s",
 			label_fault(l));
 		return ctl_fail(ctl, &err);
 	}

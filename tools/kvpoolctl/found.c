@@ -22,6 +22,7 @@ bool found_fault(const struct found_leg *leg, char why[FOUND_WHY], const char **
 		snprintf(why, FOUND_WHY, "it is a part of another device, which has the leg: %s",
 			 leg->part);
 	} else if (label_fault(l)) {
+		*mend = label_mend(l, *mend);
 		snprintf(why, FOUND_WHY, "%.200s", label_fault(l));
 	} else if (device_readonly(&leg->dev)) {
 		*mend = "make it writable: blockdev --setrw";
@@ -53,24 +54,25 @@ void found_json(json_object *o, const struct found_leg *leg)
 	json_text(found, "mend", fault ? mend : NULL);
 }
 
-static const struct kvp_sb *own_sb(const struct label *l)
+/* Is it the label of leg @uuid of @pool, whether or not it can be used? */
+static bool is_label_of(const struct label *l, const u8 pool[16], const u8 uuid[16])
 {
-	return l->sb ?: l->short_sb;
+	const struct kvp_sb *sb = l->sb ?: l->short_sb;
+
+	return !memcmp(sb ? sb->pool_uuid : l->newer_pool, pool, 16) &&
+	       !memcmp(sb ? sb->leg_uuid : l->newer_leg, uuid, 16);
 }
 
 static void note_leg(json_object *leg, const u8 pool[16], const struct scan *s)
 {
-	const struct kvp_sb *sb;
 	unsigned int i;
 	u8 uuid[16];
 
 	if (json_at(leg, "path") || uuid_parse(json_text_at(leg, "uuid"), uuid))
 		return;
-	for (i = 0; i < s->leg_count; i++) {
-		sb = own_sb(&s->legs[i]->label);
-		if (sb && !memcmp(sb->pool_uuid, pool, 16) && !memcmp(sb->leg_uuid, uuid, 16))
+	for (i = 0; i < s->leg_count; i++)
+		if (is_label_of(&s->legs[i]->label, pool, uuid))
 			found_json(leg, s->legs[i]);
-	}
 }
 
 void found_note(json_object *pool, const struct scan *s)

@@ -364,6 +364,13 @@ void import_check(const struct found_pool *p, const struct import_options *o,
 	check_active(p, r);
 	if (r->count)
 		return;
+	/* Alone: the others would propose to go on without that leg, from before the upgrade. */
+	if (p->newer) {
+		refuse(r, p->sb->name, ERR_UNSUPPORTED, LABEL_NEWER_MEND,
+		       "a newer kvpool wrote the labels of %.200s, and the other legs may have the "
+		       "state before that", p->newer->dev.path);
+		return;
+	}
 	if (p->sb->flags & KVP_SB_JOINING) {
 		refuse(r, p->sb->name, ERR_MISSING_LEGS, "connect the pool's own legs; if it runs "
 		       "without these: kvpoolctl labelclear -f DEV",

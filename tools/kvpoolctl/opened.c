@@ -43,7 +43,8 @@ static int check_scan(const struct scan *s, struct err *err)
 	for (i = 0; i < s->leg_count; i++)
 		if (label_fault(&s->legs[i]->label))
 			return err_set(err, ERR_NO_LABEL, s->legs[i]->dev.path,
-				       "leave it out, or see kvpoolctl inspect", "%s",
+				       label_mend(&s->legs[i]->label,
+						  "leave it out, or see kvpoolctl inspect"), "%s",
 				       label_fault(&s->legs[i]->label));
 	if (!s->pool_count)
 		return err_set(err, ERR_NO_LABEL, "devices", "name legs of a pool",

@@ -75,7 +75,8 @@ static int read_label(struct plan *p, const struct stats *s, struct err *err)
 	if (label_read_path(leg_path(path, name, sizeof(name)), false, &l, err))
 		return -1;
 	if (label_fault(&l))
-		ret = err_set(err, ERR_IO, name, "see kvpoolctl inspect", "%s", label_fault(&l));
+		ret = err_set(err, ERR_IO, name, label_mend(&l, "see kvpoolctl inspect"), "%s",
+			      label_fault(&l));
 	else
 		p->whole = p->sb = *l.sb;
 	label_free(&l);
@@ -359,7 +360,8 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 		ret = err_set(err, ERR_MEMBER, path, "kvpoolctl remove POOL DEV; if that pool is "
 			      "gone: kvpoolctl labelclear -f DEV", "%s", label_fault(&l));
 	else if (label_fault(&l))
-		ret = err_set(err, ERR_MEMBER, path, mend, "it carries a kvpool label: %s",
+		ret = err_set(err, ERR_MEMBER, path, label_mend(&l, mend),
+			      "it carries a kvpool label: %s",
 			      label_fault(&l));
 	else if (p->takes_back)
 		ret = returned_check(path, &l, p->takes_back, &p->whole, err);

@@ -27,7 +27,8 @@ static int check_label(const struct target *t, struct err *err)
 	if (!l.valid && !l.bad)
 		ret = 0;
 	else if (label_fault(&l))
-		ret = err_set(err, ERR_MEMBER, t->path, mend, "it carries a kvpool label: %s",
+		ret = err_set(err, ERR_MEMBER, t->path, label_mend(&l, mend),
+			      "it carries a kvpool label: %s",
 			      label_fault(&l));
 	else if (!(l.sb->flags & KVP_SB_DESTROYED))
 		ret = err_set(err, ERR_MEMBER, t->path, mend, "it is a member of pool %s",

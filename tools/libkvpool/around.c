@@ -10,7 +10,7 @@
 /* A leg that an unfinished change was to add has no data. */
 static bool is_member(const struct label *l)
 {
-	if (label_is_spare(l))
+	if (label_is_spare(l) || label_is_newer(l))
 		return true;
 	return l->sb && !label_fault(l) && !(l->sb->flags & KVP_SB_JOINING) &&
 	       !scan_was_destroyed(l->sb);
@@ -23,8 +23,8 @@ static int refuse(const struct device *d, const struct device *other, const stru
 
 	snprintf(mend, sizeof(mend), "to give up its data: kvpoolctl labelclear -f %.200s",
 		 other->path);
-	if (label_is_spare(l))
-		return err_set(err, ERR_MEMBER, d->path, mend, "%s %.200s: %s",
+	if (label_is_spare(l) || label_is_newer(l))
+		return err_set(err, ERR_MEMBER, d->path, label_mend(l, mend), "%s %.200s: %s",
 			       partition ? "its partition" : "its disk", other->path,
 			       label_fault(l));
 	return err_set(err, ERR_MEMBER, d->path, mend,

@@ -116,6 +116,15 @@ static bool note_resized(const struct device *d, struct label *l, struct label_s
 	return true;
 }
 
+/* A newer version may have other fields. A new feature leaves these as they are. */
+static void note_newer(struct label *l, const struct kvp_disk_sb *raw)
+{
+	if (le32_to_cpu(raw->version) != KVP_FORMAT_VERSION)
+		return;
+	memcpy(l->newer_pool, raw->pool_uuid, sizeof(l->newer_pool));
+	memcpy(l->newer_leg, raw->leg_uuid, sizeof(l->newer_leg));
+}
+
 /* Is the slot of a spare? It is no leg, and counts as bad. */
 static void note_spare(const struct device *d, struct label *l, struct label_slot *s,
 		       const struct kvp_disk_sb *raw)
@@ -130,6 +139,8 @@ static void note_spare(const struct device *d, struct label *l, struct label_slo
 		s->why = why;
 	if (ret == -ENODATA || ret == -EOPNOTSUPP)
 		l->unsupported = true;
+	if (ret == -ENODATA)
+		note_newer(l, raw);
 	if (ret)
 		return;
 	make_printable(spare.name);
@@ -202,6 +213,8 @@ static void read_old_end(const struct device *d, struct label *l, struct kvp_dis
 			s->state = -ENODATA;
 		if (!s->state)
 			note_valid(l, s, sb);
+		else if (s->state == -EOPNOTSUPP)
+			l->unsupported = true;
 	}
 }
 
@@ -210,7 +223,7 @@ static void note_state(struct kvp_sb_rings *r, unsigned int ring, unsigned int s
 {
 	r->state[ring][slot] = !s->state ? KVP_SLOT_VALID :
 		s->state == -ENODATA ? KVP_SLOT_NONE :
-		s->state == -EIO ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
+		s->state == -EIO || s->state == -EOPNOTSUPP ? KVP_SLOT_UNREADABLE : KVP_SLOT_BAD;
 	r->epoch[ring][slot] = s->epoch;
 	r->sequence[ring][slot] = s->sequence;
 }
@@ -249,7 +262,8 @@ int label_read(const struct device *d, struct label *l, struct err *err)
 		drop_outgrown(l);
 	if (i && l->sb)
 		l->held = may_hold(l);
-	l->all_read = i && l->sb && !l->unreadable && l->held == l->sb->sequence;
+	l->all_read = i && l->sb && !l->unreadable && !l->unsupported &&
+		      l->held == l->sb->sequence;
 	free(raw);
 	free(sb);
 	if (i)
@@ -292,7 +306,20 @@ void label_silent(struct label *l)
 
 bool label_unread(const struct label *l)
 {
-	return l->unreadable == LABEL_SLOTS;
+	static const u8 none[16];
+
+	return l->unreadable == LABEL_SLOTS ||
+	       (l->unsupported && !l->sb && !l->spare_valid && !memcmp(l->newer_pool, none, 16));
+}
+
+bool label_is_newer(const struct label *l)
+{
+	return l->unsupported && (!l->sb || l->held > l->sb->sequence);
+}
+
+const char *label_mend(const struct label *l, const char *mend)
+{
+	return label_is_newer(l) ? LABEL_NEWER_MEND : mend;
 }
 
 const char *label_fault(const struct label *l)
@@ -301,7 +328,7 @@ const char *label_fault(const struct label *l)
 
 	if (l->ambiguous || (l->sb && l->spare_valid))
 		return "its labels name different pools or legs";
-	if (l->unsupported)
+	if (label_is_newer(l))
 		return "its labels need a newer kvpool";
 	if (l->sb)
 		return NULL;

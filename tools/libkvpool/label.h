@@ -31,6 +31,8 @@ struct label {
 	/* all slots could be read, and none can hold a newer superblock than @sb */
 	bool all_read;
 	bool unsupported;	/* a newer format, or features this tool does not know */
+	/* if unsupported: the pool and the leg that it names there; zeros: that is not known */
+	u8 newer_pool[16], newer_leg[16];
 	bool ambiguous;		/* valid slots name different pools or legs */
 	struct kvp_sb *sb;	/* newest valid one, NULL if none */
 	/* bytes that the device lacks of its size as a leg; if not 0, no older slot counts */
@@ -64,8 +66,23 @@ void label_free(struct label *l);
 /** label_silent() - make @l the label of a device that did not answer: no slot can be read */
 void label_silent(struct label *l);
 
-/** label_unread() - could no slot be read? Then the device may be a leg of any pool. */
+/**
+ * label_unread() - could no slot be read, or only by a newer kvpool?
+ *
+ * Then the device may be a leg of any pool.
+ */
 bool label_unread(const struct label *l);
+
+/**
+ * label_is_newer() - may a newer kvpool have written the newest superblock?
+ *
+ * Then no older slot counts, and nothing here may write over it: see label_fault().
+ */
+bool label_is_newer(const struct label *l);
+
+/** LABEL_NEWER_MEND, label_mend() - what to do about label_fault(); @mend: if it is not newer */
+#define LABEL_NEWER_MEND	"use a newer kvpool, with its module"
+const char *label_mend(const struct label *l, const char *mend);
 
 /** label_fault() - why a label cannot be used as that of a leg, NULL if it can */
 const char *label_fault(const struct label *l);

@@ -379,12 +379,12 @@ bool scan_forked(const struct found_pool *p, const struct found_leg *leg)
 	return kvp_sb_forked(r.sb, p->sb, false) && !kvp_rival_passed(&r, p->sb);
 }
 
-/* The number of the leg whose label has @sb, or leg_count. */
-static u32 place_of(const struct found_pool *p, const struct kvp_sb *sb)
+/* The number of the leg with this UUID, or leg_count. */
+static u32 place_of(const struct found_pool *p, const u8 uuid[16])
 {
 	u32 i = 0;
 
-	while (i < p->sb->leg_count && memcmp(p->sb->legs[i].uuid, sb->leg_uuid, 16))
+	while (i < p->sb->leg_count && memcmp(p->sb->legs[i].uuid, uuid, 16))
 		i++;
 	return i;
 }
@@ -392,7 +392,7 @@ static u32 place_of(const struct found_pool *p, const struct kvp_sb *sb)
 /* The leg of @sb is missing, as its device cannot be used. */
 static void place_unusable(struct found_pool *p, struct found_leg *leg, const struct kvp_sb *sb)
 {
-	u32 i = place_of(p, sb);
+	u32 i = place_of(p, sb->leg_uuid);
 
 	if (i < p->sb->leg_count)
 		p->unusable[i] = leg;
@@ -400,10 +400,24 @@ static void place_unusable(struct found_pool *p, struct found_leg *leg, const st
 		p->unusable_shadow = leg;
 }
 
+/* A newer kvpool went on with a leg of a pool that has other legs here. */
+static void place_newer(struct scan *s, struct found_leg *leg)
+{
+	const struct label *l = &leg->label;
+	struct found_pool *p = scan_pool(s, l->sb ? l->sb->pool_uuid : l->newer_pool);
+	u32 i = p ? place_of(p, l->sb ? l->sb->leg_uuid : l->newer_leg) : 0;
+
+	if (!p)
+		return;
+	p->newer = leg;
+	if (i < p->sb->leg_count)
+		p->unusable[i] = leg;
+}
+
 static void place_leg(struct found_pool *p, struct found_leg *leg)
 {
 	const struct kvp_sb *sb = leg->label.sb;
-	u32 i = place_of(p, sb);
+	u32 i = place_of(p, sb->leg_uuid);
 
 	if (i == p->sb->leg_count) {
 		*(is_shadow(p->sb, sb) ? &p->shadow : &p->odd) = leg;
@@ -496,6 +510,8 @@ static int group(struct scan *s, struct err *err)
 			place_spare(s, s->legs[i]);
 		else if (p)
 			place_unusable(p, s->legs[i], unusable);
+		else if (label_is_newer(l))
+			place_newer(s, s->legs[i]);
 	}
 	for (i = 0; i < s->pool_count; i++)
 		if (scan_missing(&s->pools[i]))
@@ -588,6 +604,16 @@ struct found_leg *scan_unread(const struct scan *s)
 	return NULL;
 }
 
+struct found_leg *scan_newer(const struct scan *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->leg_count; i++)
+		if (label_is_newer(&s->legs[i]->label))
+			return s->legs[i];
+	return NULL;
+}
+
 unsigned int scan_missing(const struct found_pool *p)
 {
 	unsigned int n = 0;
@@ -629,8 +655,7 @@ bool scan_was_destroyed(const struct kvp_sb *sb)
 		return false;
 	p = scan_pool(&s, sb->pool_uuid);
 	gone = p && p->sb->flags & KVP_SB_DESTROYED && kvp_sb_newer(p->sb, sb) && !p->fork &&
-		!p->duplicate &&
-	       !p->doubtful;
+	       !p->duplicate && !p->doubtful && !p->newer;
 	scan_free(&s);
 	return gone;
 }

@@ -28,7 +28,7 @@ struct found_pool {
 	struct found_leg *fork;
 	/*
 	 * by index in sb: the device of a leg that is missing, if it is here and cannot be used:
-	 * it is too small, or a part of another device
+	 * it is too small, or a part of another device, or has the label of a newer kvpool
 	 */
 	struct found_leg *unusable[KVP_MAX_LEGS];
 	struct found_leg *unusable_shadow;
@@ -39,6 +39,11 @@ struct found_pool {
 	struct found_leg *outdated;
 	/* a leg with unreadable slots, which may hold a newer superblock */
 	struct found_leg *doubtful;
+	/*
+	 * a leg, or one that sb does not name, of which a newer kvpool may have written the newest
+	 * superblock. sb may be of before, so the pool must not start.
+	 */
+	struct found_leg *newer;
 	/* if legs are missing: a device whose label cannot be read, so it may be one of them */
 	struct found_leg *unread;
 	/*
@@ -93,6 +98,13 @@ struct found_pool *scan_pool(struct scan *s, const u8 uuid[16]);
 
 /** scan_unread() - the first device whose label cannot be read at all; NULL: there is none */
 struct found_leg *scan_unread(const struct scan *s);
+
+/**
+ * scan_newer() - the first device of which a newer kvpool may have written the newest superblock
+ *
+ * NULL: there is none.
+ */
+struct found_leg *scan_newer(const struct scan *s);
 
 /** scan_missing() - number of legs that were not found */
 unsigned int scan_missing(const struct found_pool *p);

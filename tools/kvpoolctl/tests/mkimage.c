@@ -4,7 +4,8 @@
  * -s: without poison
  * -m: not imported unless named (autoimport=0)
  * -x: exported; -d: destroyed; -o: the second leg is out
- * -r: with a feature that readers may ignore; -i: with one that no program may ignore
+ * -r: with a feature that readers may ignore; -i: with one that no program may ignore; -I: the same
+ * in the newest superblock only
  * -u: another pool of the same name
  * -h: run by another host, which did not stop it; -H: which did
  * -1, -2, -3: without poison, with a cache of that many SSDs, which are the last files; three SSDs
@@ -90,6 +91,10 @@ static void apply(struct image *m, char option)
 	/* so that no older superblock differs */
 	for (i = 0; i < KVP_SB_RING; i++)
 		image_seal(m);
+	if (option != 'I')
+		return;
+	m->sb.incompat |= 1ull << 40;
+	image_seal(m);
 }
 
 /* Makes the file @path, of the size of a leg, a spare of the pool. */
