@@ -368,6 +368,32 @@ static void stream_waits_for_two_intervals(struct script *p)
 	must_be_data(p, before);
 }
 
+/*
+ * A writer finds the log short while the stream waits for a place. As data the stream would make it
+ * shorter still. So it waits on, but not for longer than two intervals, though writers come again
+ * and again.
+ */
+static void stream_waits_beside_a_writer(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 before = take_all_places(p);
+	u32 ms;
+
+	kvp_wbuf_set_limit(pool->wbuf, 1000);
+	WRITE_ONCE(pool->wbuf->commit_limit, 40);
+	if (!kvp_log_short(pool->log))
+		sim_fail("the log is not short: the case was not set up");
+	for (ms = 0; ms < 2000; ms += 100) {
+		kvp_destage_relieve(pool);
+		kvp_commit_kick(pool->log, true);
+		host_sleep(100);
+		if (ms < 500 && pool->log->data_blocks != before)
+			sim_fail("%llu blocks became data for a writer",
+				 pool->log->data_blocks - before);
+	}
+	must_be_data(p, before);
+}
+
 /* A caller waits for the stream, which becomes data at once. */
 static void stream_is_wanted(struct script *p)
 {
@@ -898,6 +924,7 @@ void run_renew(void)
 	     0);
 	test("stream-gets-a-place", &shapes[0], stream_gets_a_place, 4);
 	test("stream-waits-for-two-intervals", &shapes[0], stream_waits_for_two_intervals, 4);
+	test("stream-waits-beside-a-writer", &shapes[0], stream_waits_beside_a_writer, 0);
 	test("stream-is-wanted", &shapes[0], stream_is_wanted, 0);
 	test("short-beside-writers", &shapes[0], short_beside_writers, 0);
 	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
