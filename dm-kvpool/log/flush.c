@@ -309,6 +309,7 @@ int kvp_commit_sync(struct kvp_log *log)
 	init_completion(&s.done);
 	s.w.seq = kvp_wbuf_seq(log->wbuf);
 	kvp_commit_wait_async(log, &s.w);
-	wait_for_completion(&s.done);
+	/* Slow legs take minutes for entries, flushes and superblocks: see kvp_work_wait(). */
+	wait_for_completion_state(&s.done, TASK_IDLE);
 	return s.error;
 }

@@ -1164,6 +1164,45 @@ static void a_long_stop_looks_not_hung(struct script *s)
 	host_write(h, 90, 1, true);
 }
 
+static void halt_task(void *arg)
+{
+	struct script *s = arg;
+
+	kvp_pool_halt(s->host.pool);
+	if (sim_current->hung)
+		sim_fail("a halt that takes minutes looks hung: %s", sim_current->hung);
+	own.flush_over = true;
+	complete_all(&own.flushed);
+}
+
+/* The same while the loss of a leg is recorded on a slow one; also for a suspend in haste. */
+static void a_stop_in_a_long_record_looks_not_hung(struct script *s)
+{
+	struct host *h = &s->host;
+	u64 last = disks.img[0].blocks - 1;
+
+	h->may_fail = true;
+	h->pool->tunables[KVP_T_LEG_TIMEOUT] = 3600;
+	disks_stall(0, 0, KVP_LABEL_BLOCKS - 1);
+	disks_stall(0, last - KVP_LABEL_BLOCKS + 1, last);
+	disks_kill(1);
+	host_write(h, 64, 3, false);
+	kvp_commit_now(h->pool->log);
+	kvp_commit_kick(h->pool->log, true);
+	host_sleep(1000);
+	if (!disks_wait())
+		sim_fail("no superblock is on its way: the case was not set up");
+	init_completion(&own.flushed);
+	own.flush_over = false;
+	sim_spawn("stop", s->turn % 2 ? halt_task : stop_task, s);
+	host_sleep(150 * 1000);
+	if (own.flush_over)
+		sim_fail("the pool is stopped, and the loss is not recorded");
+	disks_release_all();
+	wait_for_completion(&own.flushed);
+	kvp_pool_unquiesce(h->pool);
+}
+
 /* With no leg left and failmode=wait too, and for requests after the suspend has begun. */
 static void requeue_is_asked_while_no_leg_is_left(struct script *s)
 {
@@ -2314,6 +2353,7 @@ static void run_suspends_and_intents(void)
 	scenario(NAMED(suspend_given_up_beside_a_scrub), 2, false, 2);
 	scenario(NAMED(second_suspend_at_once), 2, false, 2);
 	scenario(NAMED(a_long_stop_looks_not_hung), 2, false, 1);
+	scenario(NAMED(a_stop_in_a_long_record_looks_not_hung), 2, false, 4);
 	scenario(NAMED(suspend_makes_all_durable), 2, false, 1);
 	scenario("suspend_makes_all_durable_on_a_single", suspend_makes_all_durable, 1, false, 1);
 	scenario(NAMED(journal_by_fua_alone), 2, false, 1);

@@ -44,6 +44,14 @@ static inline void wait_for_completion(struct completion *c)
 }
 
 #define wait_for_completion_io	wait_for_completion
+
+#define TASK_IDLE	1
+#define wait_for_completion_state(c, state) ({				\
+	static_assert((state) == TASK_IDLE);				\
+	wait_event_idle((c)->wait, (c)->done);				\
+	(c)->done--;							\
+	0;								\
+})
 #define completion_done(c)	((c)->done != 0)
 #define try_wait_for_completion(c) ((c)->done ? (c)->done--, true : false)
 
