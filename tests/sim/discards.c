@@ -6,11 +6,13 @@
 #include <linux/completion.h>
 #include <linux/mm.h>
 
+#include "life.h"
 #include "script.h"
 #include "trim_test.h"
 #include "log/log.h"
 #include "ram/wbuf.h"
 #include "table/table.h"
+#include "work/destage.h"
 #include "work/trim.h"
 
 /* What a case remembers; zeroed for each turn. */
@@ -18,6 +20,8 @@ static struct {
 	struct completion busy, done;
 	u32 begun;
 	u32 discards;
+	struct rng rng;
+	bool stops;		/* the writer is to end */
 	u64 switches;	/* of the last start: a recovery makes way at each step */
 } own;
 
@@ -742,6 +746,102 @@ static void passed_down_together(struct script *t)
 			 pool->passdown->blocks);
 }
 
+#define AT_RANDOM	280u	/* blocks */
+
+static void write_at_random(void *arg)
+{
+	struct script *t = arg;
+
+	while (!own.stops) {
+		u32 n = 1 + rng_below(&own.rng, rng_chance(&own.rng, 300) ? 48 : 6);
+		u64 block = rng_below(&own.rng, AT_RANDOM - n);
+
+		if (rng_chance(&own.rng, 500))
+			host_discard(&t->host, block, n);
+		else
+			host_write(&t->host, block, n, rng_chance(&own.rng, 100));
+		if (rng_chance(&own.rng, 200))
+			kvp_destage_ask(t->host.pool);
+		host_sleep(rng_below(&own.rng, 4));
+	}
+	complete(&own.busy);
+}
+
+/* One of what may come while ranges are passed down: a lock, a stop, the tunable, a checkpoint. */
+static void disturb(struct script *t)
+{
+	struct kvp_pool *pool = t->host.pool;
+	struct kvp_range lock;
+
+	switch (rng_below(&own.rng, 8)) {
+	case 0:
+		kvp_trim_quiesce(pool);
+		host_sleep(rng_below(&own.rng, 30));
+		kvp_trim_unquiesce(pool);
+		break;
+	case 1:
+		if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, rng_chance(&own.rng, 700)))
+			sim_fail("discard_passdown cannot be set");
+		break;
+	case 2:
+		kvp_range_lock(&pool->ranges, &lock, rng_below(&own.rng, AT_RANDOM - 32), 32);
+		host_sleep(rng_below(&own.rng, 30));
+		kvp_range_unlock(&pool->ranges, &lock);
+		break;
+	case 3:
+		sim_slow = rng_chance(&own.rng, 500) ? "kvpool-scrub" : NULL;
+		break;
+	default:
+		host_checkpoint(&t->host);
+	}
+	mutex_lock(&pool->checkpoint_lock);
+	if (pool->passdown->ready > pool->passdown->nr ||
+	    pool->passdown->nr > KVP_PASSDOWN_RANGES)
+		sim_fail("%u of %u ranges are ready", pool->passdown->ready, pool->passdown->nr);
+	mutex_unlock(&pool->checkpoint_lock);
+}
+
+/*
+ * Ranges are passed down while others come, by batches, and one of the legs may die. In the end
+ * none is left, and nothing else than unused blocks was discarded.
+ */
+static void passed_down_at_random(struct script *t)
+{
+	struct host *h = &t->host;
+	struct kvp_pool *pool = h->pool;
+	u32 i, dies;
+
+	t->cuts = 4;
+	own.rng.s = mix64(t->seed, 53);
+	dies = t->start.legs > 1 && rng_chance(&own.rng, 500) ? rng_below(&own.rng, 60) : 60;
+	if (kvp_pool_set(pool, KVP_T_DISCARD_PASSDOWN, 1))
+		sim_fail("discard_passdown cannot be set");
+	host_write(h, 0, AT_RANDOM, false);
+	host_checkpoint(h);
+	init_completion(&own.busy);
+	sim_spawn("writer", write_at_random, t);
+	for (i = 0; i < 60; i++) {
+		if (i == dies)
+			disks_kill(t->start.legs - 1);
+		disturb(t);
+		host_sleep(rng_below(&own.rng, 20));
+	}
+	own.stops = true;
+	wait_for_completion(&own.busy);
+	sim_slow = NULL;
+	script_cut_from_here(t);
+	host_checkpoint(h);
+	flush_work(&pool->passdown->work);
+	if (pool->passdown->nr)
+		sim_fail("%u ranges are left, %u of them ready", pool->passdown->nr,
+			 pool->passdown->ready);
+	if (!t->start.rotational && !(pool->passdown->blocks && disks.discarded))
+		sim_fail("nothing was passed down: the case was not set up");
+	read_range(t, 0, AT_RANDOM);
+	life_expect_scrubbed(h);
+	script_note_lost(t);
+}
+
 static void set_up(struct script *t)
 {
 	t->start.rotational = t->turn % 2;
@@ -806,6 +906,9 @@ void run_discards(void)
 	ON("mirror", 2, false, passed_down_late);
 	ON("single", 1, false, passed_down_in_part);
 	ON("mirror", 2, false, passed_down_together);
+	ON("mirror", 2, false, passed_down_at_random);
+	ON("single", 1, false, passed_down_at_random);
+	ON("parity", 3, true, passed_down_at_random);
 	ON("mirror", 2, false, trim_tells);
 	ON("single", 1, false, trim_tells);
 	ON("parity", 3, true, trim_tells);
