@@ -695,6 +695,48 @@ static void replace_is_cancelled(struct script *l)
 	end_with_another(l);
 }
 
+/*
+ * The shadow fails, hangs, or is not there at a start, and the order is cancelled. It is not taken
+ * when its device returns, with the label that could not be wiped.
+ */
+static void cancelled_without_its_device(struct script *l)
+{
+	u32 how = own.order % 3;
+
+	writes(8);
+	add_shadow_slowly(l);
+	if (how == 0) {
+		disks_kill(own.new);
+		writes(4);
+		host_flush(&l->host);
+	} else {
+		life_stop(l);
+		l->start.shadow = 0;
+		if (how == 2) {
+			l->start.shadow = own.new + 1;
+			disks_fault(FAULT_HANG, own.new, 0, ~0ull);
+		}
+		script_start(l);
+	}
+	forget_shadow(l);
+	if (l->host.pool->sb->shadow.of || shadow(l)->v)
+		sim_fail("the order is still there");
+	writes(3);
+	life_expect_in_sync(l);
+	disks_wake(own.new);
+	disks.nr_faults = 0;
+	disks.dead[own.new] = false;
+	life_stop(l);
+	l->start.shadow = own.new + 1;
+	script_start(l);
+	if (shadow(l)->v || shadow(l)->bdev || l->host.pool->sb->shadow.of)
+		sim_fail("the device is the shadow again");
+	l->start.shadow = 0;
+	life_again(l);
+	expect_sound(l);
+	end_with_another(l);
+}
+
 static void expect_refused(int ret, int error, const char *word, const struct script *l)
 {
 	if (ret != error || !strstr(l->host.refusal.why, word))
@@ -1099,6 +1141,7 @@ static void shadow_of(const struct shape *s)
 	lives(NAMED(home_write_is_held), s, 1);
 	lives(NAMED(other_leg_joins_over_skipped_ranges), s, 1);
 	lives(NAMED(replace_is_cancelled), s, 2);
+	lives(NAMED(cancelled_without_its_device), s, 3);
 	lives(NAMED(refused_to_be_shadow), s, 1);
 	lives(NAMED(not_taken_as_superblocks_fail), s, 4);
 	lives(NAMED(taken_with_a_bad_sector), s, 2);
