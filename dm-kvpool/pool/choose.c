@@ -80,7 +80,7 @@ int kvp_check_family(struct kvp_pool *pool, struct kvp_labels *l, const struct k
 		for (j = 0; j < i; j++)
 			if (l->legs[j].found && !memcmp(sb->leg_uuid, l->legs[j].sb->leg_uuid, 16))
 				return kvp_refuse(r, -EEXIST,
-					"disconnect the copy, or clear its label",
+					"if both are paths to one disk: set up multipath; else disconnect the copy, or clear its label",
 					"%s and %s carry the same leg UUID: one is a copy of the other",
 					pool->legs[j].path, path);
 		if (!judge_fork(pool, &l->legs[i], best, s))

@@ -25,8 +25,8 @@ static int read_uuid(const char *path, char uuid[UUID_BUF], struct err *err)
 	if (label_read_path(path, true, &l, err))
 		return -1;
 	if (label_fault(&l))
-		ret = err_set(err, ERR_NO_LABEL, path, label_mend(&l, "see kvpoolctl inspect"), "%s",
-			      label_fault(&l));
+		ret = err_set(err, ERR_NO_LABEL, path, label_mend(&l, "see kvpoolctl inspect"),
+			      "%s", label_fault(&l));
 	else
 		uuid_print(l.sb->pool_uuid, uuid);
 	label_free(&l);

@@ -31,7 +31,7 @@ int copies_check_scan(const struct scan *s, const struct device *d, const struct
 	for (i = 0; l->sb && i < s->leg_count; i++)
 		if (is_twin(s->legs[i], d, l->sb))
 			return err_set(err, ERR_DUPLICATE_LEG, d->path,
-				       "take away the copy, or clear its label",
+				       DUPLICATE_MEND,
 				       "%.200s carries the same UUID, and one of the two is a copy",
 				       s->legs[i]->dev.path);
 	return 0;

@@ -169,7 +169,7 @@ static void check_legs(const struct found_pool *p, const struct import_options *
 	const char *name = p->sb->name;
 
 	if (p->duplicate)
-		refuse(r, name, ERR_DUPLICATE_LEG, "take away the copy, or clear its label",
+		refuse(r, name, ERR_DUPLICATE_LEG, DUPLICATE_MEND,
 		       "%.200s carries the same UUID as another leg",
 		       p->duplicate->dev.path);
 	if (p->fork && !o->accept_fork)

@@ -90,8 +90,8 @@ static int check_held(const char *path, const struct label *l, const char *uuid,
 	if (!l->valid && !l->bad && !l->unreadable)
 		return 0;
 	if (label_fault(l))
-		return err_set(err, ERR_MEMBER, path, label_mend(l, "-"), "its label cannot be used: %s",
-			       label_fault(l));
+		return err_set(err, ERR_MEMBER, path, label_mend(l, "-"),
+			       "its label cannot be used: %s", label_fault(l));
 	return returned_check(path, l, uuid, pool, err);
 }
 

@@ -9,6 +9,10 @@
 
 #define MAX_SPARES	16	/* of a pool */
 
+/* Without multipath, each path to a disk shows its label: to clear that would clear the leg. */
+#define DUPLICATE_MEND	"if both are paths to one disk: set up multipath; else take away the " \
+			"copy, or clear its label"
+
 struct found_leg {
 	struct device dev;	/* closed */
 	struct label label;
