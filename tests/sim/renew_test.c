@@ -397,9 +397,12 @@ static void stream_waits_beside_a_writer(struct script *p)
 /* A caller waits for the stream, which becomes data at once. */
 static void stream_is_wanted(struct script *p)
 {
-	u64 before = take_all_places(p);
+	u64 before = take_all_places(p), began = ktime_get_ns();
 
 	commit_now(p);
+	/* The second interval would be over a second later. */
+	if (ktime_get_ns() - began > NSEC_PER_SEC / 2)
+		sim_fail("a caller waits for the interval");
 	must_be_data(p, before);
 }
 
