@@ -285,11 +285,17 @@ static void buffered_stream_is_not_slowed_down(struct script *p)
 static void commit_now(struct script *p)
 {
 	struct kvp_log *log = p->host.pool->log;
+	bool waits;
 
 	kvp_commit_now(log);
 	kvp_commit_kick(log, true);
-	while (kvp_wbuf_buffered(log->wbuf) || log->durable_seq < log->built_seq)
+	do {
 		host_sleep(1);
+		/* What a worker builds an entry of is not buffered any more, and not yet built. */
+		kvp_log_lock_build(log);
+		waits = kvp_wbuf_buffered(log->wbuf) || log->durable_seq < log->built_seq;
+		kvp_log_unlock_build(log);
+	} while (waits);
 }
 
 /*
