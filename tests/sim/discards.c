@@ -349,7 +349,8 @@ static void zeros_in_a_stream(struct script *t)
 	host_write_zeros(h, 208, 43);
 	host_write(h, 251, 53, false);
 	host_flush(h);
-	if (h->pool->log->intent_blocks < before + 48 + 45)
+	/* Where entries end, a few blocks are data. Intents are on both sides of the zeros. */
+	if (h->pool->log->intent_blocks <= before + 53)
 		sim_fail("%llu intents: the case was not set up",
 			 h->pool->log->intent_blocks - before);
 	read_range(t, 160, 144);
