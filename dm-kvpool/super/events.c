@@ -428,8 +428,12 @@ void kvp_events_lack(struct kvp_leg *leg)
 
 void kvp_events_give(struct kvp_pool *pool)
 {
-	kvp_events_kick(pool);
-	kvp_events_flush(pool);
+	struct kvp_events *ev = pool->events;
+
+	mutex_lock(&ev->places);
+	write_ring(ev, KVP_EVENTS_ALL, 0);
+	write_ring(ev, KVP_EVENTS_ORDERS, 0);
+	mutex_unlock(&ev->places);
 }
 
 void kvp_events_flush(struct kvp_pool *pool)

@@ -121,6 +121,9 @@ void kvp_events_lack(struct kvp_leg *leg);
  * A leg gets each ring by one request, if there is memory. Call this before the leg counts as one
  * in sync on disk: after a power cut, a start believes the rings of all legs in sync.
  *
+ * The caller writes, not the worker. Without memory for more workers, one rescuer does all that
+ * kvpool-work has, one after the other, and what comes first may wait for the caller's sb_lock.
+ *
  * Context: process, waits for I/O, until a leg that hangs is given up. The caller may hold sb_lock.
  */
 void kvp_events_give(struct kvp_pool *pool);

@@ -206,6 +206,7 @@ void sim_mutex_lock(struct mutex *m, const char *where)
 	sim_maybe_preempt();
 	if (m->owner == sim_current)
 		sim_fail("%s: deadlock on a mutex that it holds", where);
+	sim_work_takes(m, where);
 	while (!sim_mutex_trylock(m, where)) {
 		if (sim_hands_over && !m->heir)
 			m->heir = sim_current;

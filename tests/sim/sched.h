@@ -50,6 +50,7 @@ struct task_sim {
 	enum task_state state;
 	u32 slot;		/* in the list of ready tasks */
 	bool irq;
+	struct workqueue_struct *serves;	/* it carries out an item of this queue */
 	u32 spins, rcu;		/* held, nested */
 	const void *channel;	/* BLOCKED on what */
 	const char *why, *where;
@@ -141,6 +142,8 @@ extern u32 sim_refused_from, sim_refused_until, sim_allocations;
 
 /* work.c */
 void sim_work_reset(void);
+/** sim_work_takes() - the task takes a mutex, for which it may have to wait */
+void sim_work_takes(const void *mutex, const char *where);
 bool sim_timers_next(u64 *due);
 void sim_timers_run(u64 now);
 

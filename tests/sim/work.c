@@ -14,10 +14,22 @@
 
 #define MAX_RUNNING 256
 
+/* Mutexes. What does not fit is not checked. */
+struct known {
+	const void *mutex[32];
+	u32 nr;
+};
+
+/*
+ * Without memory for more workers, a rescuer carries out all items of its queue, one after the
+ * other. So no task may wait for an item of the queue with a mutex held that another one takes.
+ */
 struct workqueue_struct {
 	const char *name;
 	int max_active, active;
 	struct list_head waiting;
+	bool rescuer;
+	struct known taken, held;	/* by its items; by tasks that waited for one */
 };
 
 /* An item's function may free the item: so this is all that is known while it runs. */
@@ -74,6 +86,7 @@ struct workqueue_struct *alloc_workqueue(const char *fmt, unsigned int flags, in
 		return NULL;
 	wq->name = fmt;
 	wq->max_active = max_active ?: 256;
+	wq->rescuer = flags & WQ_MEM_RECLAIM;
 	INIT_LIST_HEAD(&wq->waiting);
 	return wq;
 }
@@ -91,6 +104,54 @@ static struct running *find_running(const struct work_struct *w)
 unsigned int sim_work_busy(struct work_struct *w)
 {
 	return (w->pending ? WORK_BUSY_PENDING : 0) | (find_running(w) ? WORK_BUSY_RUNNING : 0);
+}
+
+/* --- rescuers ------------------------------------------------------------------------ */
+
+static bool is_known(const struct known *k, const void *mutex)
+{
+	u32 i;
+
+	for (i = 0; i < k->nr && k->mutex[i] != mutex; i++)
+		;
+	return i < k->nr;
+}
+
+static void note(struct known *k, const void *mutex)
+{
+	if (k->nr < ARRAY_SIZE(k->mutex) && !is_known(k, mutex))
+		k->mutex[k->nr++] = mutex;
+}
+
+static void fail_rescuer(const struct workqueue_struct *wq, const char *where)
+{
+	sim_fail("%s: an item of %s is waited for with a mutex held that its items take: "
+		 "its rescuer would wait for ever", where, wq->name);
+}
+
+void sim_work_takes(const void *mutex, const char *where)
+{
+	struct workqueue_struct *wq = sim_current->serves;
+
+	if (!wq || !wq->rescuer)
+		return;
+	note(&wq->taken, mutex);
+	if (is_known(&wq->held, mutex))
+		fail_rescuer(wq, where);
+}
+
+/* The task waits for an item of the queue. */
+static void waits_for(struct workqueue_struct *wq)
+{
+	u32 i;
+
+	if (!wq->rescuer)
+		return;
+	for (i = 0; i < sim_current->nr_locks; i++) {
+		note(&wq->held, sim_current->locks[i]);
+		if (is_known(&wq->taken, sim_current->locks[i]))
+			fail_rescuer(wq, sim_current->lock_places[i]);
+	}
 }
 
 static void worker(void *arg);
@@ -126,6 +187,7 @@ static void worker(void *arg)
 	struct work_struct *w = r->work;
 	u32 i;
 
+	sim_current->serves = r->wq;
 	/* It may have been cancelled before it began. */
 	if (w->pending) {
 		w->pending = false;
@@ -178,6 +240,7 @@ bool flush_work(struct work_struct *w)
 	sim_might_sleep(__func__);
 	if (!ticket)
 		return false;
+	waits_for(w->pending ? w->wq : r->wq);
 	/* The item's memory may be gone when it has ended: only the caller knows. */
 	while (ticket_open(w, ticket))
 		sim_block(&work_channel, "flush_work");
