@@ -145,3 +145,18 @@ int kvp_grow_plan(struct kvp_sb *sb, const struct kvp_sb *old, struct kvp_grow *
 	sb->pool_blocks = kvp_map_blocks(&sb->map);
 	return 0;
 }
+
+bool kvp_grow_same_places(const struct kvp_sb *a, const struct kvp_sb *b, u32 grown)
+{
+	u32 v;
+
+	for (v = 0; v < KVP_MAX_VDEVS; v++) {
+		const struct kvp_geometry *g = &a->vdevs[v], *h = &b->vdevs[v];
+
+		if ((grown >> v & 1) &&
+		    (g->levels != h->levels || g->data_blocks != h->data_blocks ||
+		     g->table_start != h->table_start || g->table_copy != h->table_copy))
+			return false;
+	}
+	return true;
+}

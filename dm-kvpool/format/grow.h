@@ -36,4 +36,13 @@ void kvp_grow_take_roots(struct kvp_sb *sb, u32 v, const u64 *roots);
 /** kvp_grow_mend() - advice for that error of kvp_grow_plan() */
 const char *kvp_grow_mend(int error);
 
+/**
+ * kvp_grow_same_places() - do both superblocks have the tables of vdevs @grown in the same places?
+ * @grown: a bit for each vdev
+ *
+ * The same legs and sizes are not enough. The place of a table depends on the roots that the other
+ * vdevs leave to it. Pure.
+ */
+bool kvp_grow_same_places(const struct kvp_sb *a, const struct kvp_sb *b, u32 grown);
+
 #endif /* KVP_FORMAT_GROW_H */

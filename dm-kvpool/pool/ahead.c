@@ -157,18 +157,20 @@ static void ahead_work(struct work_struct *work)
 /* --- start and stop ------------------------------------------------------------------------- */
 
 /* True if the next pass can build on the last one. */
-static bool builds_on(const struct kvp_pool *pool, const struct kvp_grow *w)
+static bool builds_on(const struct kvp_pool *pool, const struct kvp_sb *next,
+		      const struct kvp_grow *w)
 {
 	const struct kvp_ahead *a = pool->ahead;
 
-	return a->next && a->era && same_growth(&a->w, w, pool->nr_legs) && legs_stayed(pool, a);
+	return a->next && a->era && same_growth(&a->w, w, pool->nr_legs) &&
+	       kvp_grow_same_places(a->next, next, w->grown) && legs_stayed(pool, a);
 }
 
 static void begin_pass(struct kvp_pool *pool, struct kvp_sb *next, const struct kvp_grow *w)
 {
 	struct kvp_ahead *a = pool->ahead;
 
-	if (!builds_on(pool, w)) {
+	if (!builds_on(pool, next, w)) {
 		a->era = 0;
 		a->epoch = pool->sb->epoch;
 	}
@@ -229,12 +231,12 @@ int kvp_ahead_stop(struct kvp_pool *pool)
 	return ret;
 }
 
-u32 kvp_ahead_since(struct kvp_pool *pool, const struct kvp_grow *w)
+u32 kvp_ahead_since(struct kvp_pool *pool, const struct kvp_sb *next, const struct kvp_grow *w)
 {
 	u32 era;
 
 	mutex_lock(&pool->ahead->lock);
-	era = builds_on(pool, w) ? pool->ahead->era : 0;
+	era = builds_on(pool, next, w) ? pool->ahead->era : 0;
 	mutex_unlock(&pool->ahead->lock);
 	return era;
 }

@@ -79,10 +79,11 @@ int __must_check kvp_ahead_stop(struct kvp_pool *pool);
 
 /**
  * kvp_ahead_since() - the era since which pages must still be written for growth @w
+ * @next: superblock of the growth
  *
  * Return: the era; 0: all pages must be written. Context: process; the pool is quiesced.
  */
-u32 kvp_ahead_since(struct kvp_pool *pool, const struct kvp_grow *w);
+u32 kvp_ahead_since(struct kvp_pool *pool, const struct kvp_sb *next, const struct kvp_grow *w);
 
 /** kvp_ahead_grown() - the pool has grown, or tried to: it copied @pages. Forget the passes. */
 void kvp_ahead_grown(struct kvp_pool *pool, u64 pages);

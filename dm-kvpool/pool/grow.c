@@ -155,7 +155,7 @@ static int move_table(struct kvp_pool *pool, struct larger *l, u32 v, u32 since)
 /* Step 2. Write the tables to their new places. */
 static int move_tables(struct kvp_pool *pool, struct larger *l, struct kvp_refusal *r)
 {
-	u32 since = kvp_ahead_since(pool, &l->w), v;
+	u32 since = kvp_ahead_since(pool, l->next, &l->w), v;
 	int ret = 0;
 
 	for (v = 0; !ret && v < pool->vdevs.nr; v++)

@@ -15,6 +15,7 @@
 #define MOST_BLOCKS	21000u	/* that any of these pools comes to have */
 #define MORE		4400u	/* blocks of a leg that has grown once */
 #define MOST		6700u	/* that has grown twice */
+#define WIDE		20000u	/* whose table begins elsewhere with one level more */
 #define NO_DISK		MAX_DISKS
 
 static const struct shape {
@@ -276,6 +277,29 @@ static void ahead_twice(struct script *g)
 	grow(g, MOST);
 	if (!only_what_changed(g, h->pool->ahead->grown, whole))
 		sim_fail("%llu pages of %llu in the growth", h->pool->ahead->grown, whole);
+	read_all(g);
+}
+
+/*
+ * The place of a table depends on the roots that other vdevs leave to it: with fewer it gets a
+ * level more, and begins elsewhere. Other vdevs may change between the copy and the growth, with
+ * the same number of legs, of the same sizes. Pages that were copied ahead lie in the wrong place
+ * then.
+ */
+static void ahead_elsewhere(struct script *g)
+{
+	u32 least = sim_least_levels;
+
+	start_larger(g);
+	end_era(&g->host);
+	sim_least_levels = 2;
+	ahead_begins(g, WIDE);
+	wait_for_ahead(g);
+	sim_least_levels = 3;
+	if (grow(g, WIDE) && g->host.pool->sb->vdevs[0].table_start ==
+			     g->host.pool->ahead->next->vdevs[0].table_start)
+		sim_fail("the table is where it was copied to: the case was not set up");
+	sim_least_levels = least;
 	read_all(g);
 }
 
@@ -547,8 +571,9 @@ static void case_of(const char *what, const struct shape *shape, void (*act)(str
 {
 	char name[64];
 	const struct script_case c = {
-		.name = name, .shape = &shape->hs, .spares = act == replaced, .blank = MOST,
-		.blocks = MOST_BLOCKS, .set_up = set_up, .act = act,
+		.name = name, .shape = &shape->hs, .spares = act == replaced,
+		.blank = act == ahead_elsewhere ? WIDE : MOST, .blocks = MOST_BLOCKS,
+		.set_up = set_up, .act = act,
 		.leave = cuts || act == small_leg, .turns = 1, .most = 1,
 		.salt = 900 + 100 * own.victim + own.after, .cuts = cuts, .depth = CHECK_LEGS,
 	};
@@ -597,6 +622,7 @@ void run_larger(void)
 		all_of(&shapes[i]);
 	case_of("larger-ahead-twice", &shapes[1], ahead_twice, 0);
 	case_of("larger-ahead-away", &shapes[1], ahead_away, 0);
+	case_of("larger-ahead-elsewhere", &shapes[0], ahead_elsewhere, 0);
 	lose("larger-ahead-lost", ahead, 40, 5, 4);
 	case_of("larger-replaced", &shapes[1], replaced, 0);
 	case_of("larger-slowly", &shapes[1], slow_with_heartbeat, 0);
