@@ -141,8 +141,13 @@ static int match_legs(const struct kvp_pool *pool, const struct kvp_start *s, u8
 
 		from[i] = s->legs[first + i].named ? leg_named(pool, v, s->legs[first + i].uuid) :
 			  bdev ? leg_on(v, bdev) : NEW;
-		if (from[i] != NEW)
-			taken |= BIT(from[i]);
+		if (from[i] == NEW)
+			continue;
+		/* A decoder refuses a superblock with such legs: no start would take it. */
+		if (taken & BIT(from[i]))
+			return kvp_refuse(r, -EINVAL, "name each missing SSD once",
+					  "the table names the same SSD in two places");
+		taken |= BIT(from[i]);
 	}
 	for (i = 0; i < n; i++) {
 		if (!s->legs[first + i].bdev && !s->legs[first + i].named) {

@@ -310,6 +310,18 @@ static void second_lost(struct script *x)
 	more_writes(x);
 }
 
+/* A table that names one missing SSD in two places is refused: no start would take such legs. */
+static void expect_no_twin(struct script *x, const struct kvp_sb *sb)
+{
+	struct host_start twin = own.new;
+
+	twin.named = sb->legs[3].uuid;
+	twin.missing = BIT(2) | BIT(3);
+	twin.swapped = 0;
+	if (!host_replace_ssds(&x->host, &twin))
+		sim_fail("one SSD has two places");
+}
+
 /* Of two missing SSDs the one that is not named leaves. */
 static void missing(struct script *x)
 {
@@ -318,6 +330,7 @@ static void missing(struct script *x)
 	u8 unknown[16] = { 1 };
 
 	if (own.swap->leg) {
+		expect_no_twin(x, &sb);
 		own.new.missing = (BIT(2) | BIT(3)) & ~BIT(own.swap->leg);
 	} else {
 		own.new.missing = BIT(2);
