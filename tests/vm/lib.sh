@@ -239,7 +239,13 @@ udevadm() {
 # no_udev: stop udev, which probes every new device. That costs more time than most tests
 # have. It also reads a device while its power is off, and keeps it from being removed.
 no_udev() {
-	udevadm control --exit
+	local i
+	# A busy udev does not take the order ("Resource temporarily unavailable").
+	for ((i = 0; i < 60; i++)); do
+		! udevadm control --exit || break
+		sleep 1
+	done
+	[ "$i" -lt 60 ] || fail "udev does not take the order to end"
 	# A new udev does not know what it missed. With a stopped queue it would make up
 	# for it later, during other tests.
 	at_exit "/lib/systemd/systemd-udevd --daemon"
