@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -7,6 +6,7 @@
 
 #include "ctl.h"
 #include "host.h"
+#include "interrupts.h"
 #include "pool_object.h"
 #include "reload.h"
 
@@ -108,14 +108,10 @@ bool table_device_gone(const char *word)
 /* Not to be interrupted: the pool must not stay suspended. */
 int table_switch(struct ctl *ctl, const struct table_change *c, struct err *err)
 {
-	sigset_t set, before;
+	sigset_t before;
 	int ret = 0;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, &before);
+	interrupts_hold(&before);
 	ctl_busy(ctl, "writing memory home");
 	dm_message(c->name, "checkpoint", NULL, NULL);
 	if (c->without)
@@ -124,6 +120,6 @@ int table_switch(struct ctl *ctl, const struct table_change *c, struct err *err)
 		ret = dm_reload(c->name, c->sectors, c->table, c->sectors, c->without ?: c->old,
 				err);
 	ctl_busy_end();
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	interrupts_release(&before);
 	return ret;
 }

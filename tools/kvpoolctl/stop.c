@@ -4,6 +4,7 @@
 
 #include "announce.h"
 #include "device.h"
+#include "interrupts.h"
 #include "label.h"
 #include "pool_object.h"
 #include "pool_lock.h"
@@ -157,8 +158,8 @@ static void note_marked(const struct dm_entry *e, const char *mark, const struct
 	err->code = ERR_FAILED;
 }
 
-static int mark_and_stop(const struct dm_entry *e, const char *mark, bool readonly,
-			 struct err *err)
+static int mark_and_stop_now(const struct dm_entry *e, const char *mark, bool readonly,
+			     struct err *err)
 {
 	char message[64];
 	struct err why;
@@ -175,6 +176,19 @@ static int mark_and_stop(const struct dm_entry *e, const char *mark, bool readon
 	if (!readonly && dm_message(e->name, "mark none", NULL, &why))
 		note_marked(e, mark, &why, err);
 	return -1;
+}
+
+/* If this ended between the two, the pool would run, and stay marked. */
+static int mark_and_stop(const struct dm_entry *e, const char *mark, bool readonly,
+			 struct err *err)
+{
+	sigset_t before;
+	int ret;
+
+	interrupts_hold(&before);
+	ret = mark_and_stop_now(e, mark, readonly, err);
+	interrupts_release(&before);
+	return ret;
 }
 
 /* The legs of a pool that was destroyed are none any more. @pool: as it ran; NULL: unknown */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dm.h"
+#include "interrupts.h"
 
 #define TARGET		"kvpool"
 #define PARAMETERS	"/sys/module/dm_kvpool/parameters/"
@@ -394,16 +395,13 @@ int dm_rename(const char *name, const char *to, struct err *err)
 	return e ? task_failed(e, name, "cannot be renamed", err) : 0;
 }
 
-int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
-	     struct err *err)
+static int start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
+		 struct err *err)
 {
 	const char *doing = "its table cannot be loaded";
 	char refusal[1024];
 	int e, late = 0;
 
-	if (!have_dm())
-		return err_set(err, ERR_KERNEL, name, "modprobe dm-mod",
-			       "this kernel has no device-mapper");
 	e = dev_create(name, uuid);
 	if (e == EBUSY)
 		return err_set(err, ERR_ACTIVE, name, "see 'kvpoolctl list' and 'dmsetup ls'",
@@ -424,6 +422,22 @@ int dm_start(const char *name, const char *uuid, u64 sectors, const char *params
 	/* The error tells of udev; what the user has ordered is not done. */
 	dev_remove_late(name, &late);
 	return *refusal ? refusal_set(refusal, name, err) : task_failed(e, name, doing, err);
+}
+
+/* If this ended in the middle, a device without a table would stay, and have the pool's name. */
+int dm_start(const char *name, const char *uuid, u64 sectors, const char *params, bool readonly,
+	     struct err *err)
+{
+	sigset_t before;
+	int ret;
+
+	if (!have_dm())
+		return err_set(err, ERR_KERNEL, name, "modprobe dm-mod",
+			       "this kernel has no device-mapper");
+	interrupts_hold(&before);
+	ret = start(name, uuid, sectors, params, readonly, err);
+	interrupts_release(&before);
+	return ret;
 }
 
 int dm_table(const char *name, u64 *sectors, char **params, struct err *err)

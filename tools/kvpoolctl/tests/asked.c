@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libdevmapper.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ctl.h"
@@ -27,6 +30,9 @@ static struct {
 	bool removed, renamed;
 	bool udev_late;
 	unsigned int notes;	/* that udev is late */
+	bool interrupts;	/* SIGTERM comes at this order */
+	int interrupted;
+	unsigned int *resumed;	/* counted for another process */
 } kernel;
 
 struct dm_task {
@@ -156,6 +162,10 @@ int dm_task_run(struct dm_task *t)
 {
 	int ret = run_change(t);
 
+	if (kernel.resumed && t->type == DM_DEVICE_RESUME)
+		++*kernel.resumed;
+	if (kernel.interrupts && t->type == kernel.interrupted)
+		raise(SIGTERM);
 	if (ret >= 0)
 		return ret;
 	if (t->type == DM_DEVICE_LIST)
@@ -321,10 +331,41 @@ static void test_change_refused(void)
 	expect(dm_stop("tank", &err));
 }
 
+/* A start goes on to its end if a signal comes at this order, and the process ends then. */
+static void start_interrupted(int order)
+{
+	unsigned int *resumed = mmap(NULL, sizeof(*resumed), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct err err;
+	int status;
+	pid_t pid;
+
+	begin_change(false);
+	kernel.interrupts = true;
+	kernel.interrupted = order;
+	kernel.resumed = resumed;
+	pid = fork();
+	if (!pid) {
+		dm_start("tank", "0001", 8, "new", false, &err);
+		_exit(0);
+	}
+	expect(waitpid(pid, &status, 0) == pid);
+	expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && *resumed == 1);
+	munmap(resumed, sizeof(*resumed));
+}
+
+/* No device without a table stays, which would look like the pool. */
+static void test_start_interrupted(void)
+{
+	start_interrupted(DM_DEVICE_CREATE);
+	start_interrupted(DM_DEVICE_RELOAD);
+}
+
 int main(void)
 {
 	test_udev_late();
 	test_change_refused();
+	test_start_interrupted();
 	memset(&kernel, 0, sizeof(kernel));
 	test_listed();
 	test_not_asked();

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ static struct {
 	unsigned int sent_count;
 	const char *refuses;		/* this message */
 	bool stop_fails;
+	const char *interrupted;	/* at this message SIGTERM comes */
+	unsigned int *stops;		/* counted for another process */
 	void (*at_drain)(void);		/* what happens while the log leaves the cache */
 } pool;
 
@@ -153,6 +156,8 @@ int dm_message(const char *name, const char *message, char **answer, struct err 
 		return 0;
 	}
 	snprintf(pool.sent[pool.sent_count++ % 8], 64, "%s", message);
+	if (pool.interrupted && !strcmp(message, pool.interrupted))
+		raise(SIGTERM);
 	if (pool.refuses && !strcmp(message, pool.refuses))
 		return err_set(err, ERR_KERNEL, name, "mend it", "no leg takes the label");
 	pool.drains |= !strncmp(message, "drain start", 11);
@@ -215,6 +220,8 @@ int dm_rename(const char *name, const char *to, struct err *err)
 int dm_stop(const char *name, struct err *err)
 {
 	expect(is_locked());
+	if (pool.stops)
+		++*pool.stops;
 	return pool.stop_fails ? err_set(err, ERR_BUSY, name, "see lsblk", "the device is in use") :
 				 0;
 }
@@ -1122,6 +1129,33 @@ static void test_undo_fails(void)
 	end_change();
 }
 
+/* A signal that comes between the mark and the stop leaves no pool that runs and is marked. */
+static void test_stop_interrupted(void)
+{
+	unsigned int *stops = mmap(NULL, sizeof(*stops), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	sigset_t none;
+	int status;
+	pid_t pid;
+
+	sigemptyset(&none);
+	begin_change();
+	pool.interrupted = "mark exported";
+	pool.stops = stops;
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		/* changes before this one have held signals back */
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		CHANGE(&cmd_export, "tank");
+		_exit(0);
+	}
+	expect(waitpid(pid, &status, 0) == pid);
+	expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && *stops == 1);
+	end_change();
+	munmap(stops, sizeof(*stops));
+}
+
 int main(void)
 {
 	char command[64];
@@ -1145,6 +1179,7 @@ int main(void)
 	test_return_after_drain();
 	test_claim();
 	test_undo_fails();
+	test_stop_interrupted();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;
