@@ -268,14 +268,17 @@ static void note_foreign(struct ctl *ctl, const struct found_pool *p, const char
 	json_object_put(root);
 }
 
-/* At boot each leg starts an import, and that of another leg may have started the pool. */
+/*
+ * At boot each leg starts an import, and that of another leg may have started the pool, also before
+ * import -a has come to it.
+ */
 static int fail(struct ctl *ctl, const struct found_pool *p, const struct request *q,
 		const struct err *err)
 {
 	char uuid[UUID_BUF];
 	struct dm_entry e;
 
-	if (q->boot && !dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL))
+	if ((q->boot || q->all) && !dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL) && e.live)
 		return ctl_done(ctl);
 	return ctl_fail(ctl, err);
 }
@@ -558,7 +561,7 @@ static int import_all(struct ctl *ctl, const struct scan *s, const struct reques
 	for (i = 0; i < s->pool_count; i++) {
 		const struct found_pool *p = &s->pools[i];
 
-		if (!dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL) ||
+		if ((!dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL) && e.live) ||
 		    (p->sb->flags & KVP_SB_DESTROYED && !q->o.destroyed))
 			continue;
 		if (!import_automatic(p->sb)) {

@@ -58,9 +58,16 @@ static void check_active(const struct found_pool *p, struct refusals *r)
 	char uuid[UUID_BUF];
 	struct dm_entry e;
 
-	if (!dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL))
+	if (dm_find(uuid_print(p->sb->pool_uuid, uuid), &e, NULL))
+		return;
+	if (e.live)
 		refuse(r, p->sb->name, ERR_ACTIVE, "nothing to do; 'kvpoolctl status' shows it",
 		       "it is active as %s", e.name);
+	else
+		refuse(r, p->sb->name, ERR_ACTIVE, "if no other command starts it: dmsetup remove "
+		       "NAME, with that name; then import it",
+		       "the device %s has its UUID, and no table: another command starts it, or "
+		       "was killed while it did", e.name);
 }
 
 const char *import_word(const struct scan *s, const struct found_pool *p, char uuid[UUID_BUF])

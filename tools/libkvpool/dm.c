@@ -585,6 +585,18 @@ static bool lacks_pool(const char *name)
 	return lacks;
 }
 
+/* Has the device no table at all? A start that was killed leaves such a one. */
+static bool lacks_table(const char *name)
+{
+	char *params;
+	struct err err;
+	u64 sectors;
+	bool lacks = dm_table(name, &sectors, &params, &err) && err.code == ERR_KERNEL && !sectors;
+
+	free(params);
+	return lacks;
+}
+
 /* Sets @err to the module's reason for refusing a message. */
 static int message_failed(const char *name, const char *message, int e, struct err *err)
 {
@@ -612,6 +624,12 @@ static int message_failed(const char *name, const char *message, int e, struct e
 			       "NAME, and kvpoolctl import NAME",
 			       "the pool does not run: its device has the table of another "
 			       "target, as dmsetup remove --force leaves it");
+	if (e == ENXIO && lacks_table(name))
+		return err_set(err, ERR_KERNEL, name,
+			       "if no other command starts it: dmsetup remove NAME, then kvpoolctl "
+			       "import NAME",
+			       "its device has no table: another command starts it, or was killed "
+			       "while it did");
 	return err_set(err, ERR_KERNEL, name, "see kvpoolctl status and kvpoolctl events",
 		       "%s: %s", doing, strerror(e));
 }

@@ -28,6 +28,7 @@ static struct {
 	int refuses;
 	const char *refused_table;
 	bool removed, renamed;
+	unsigned int sectors;	/* of a table of another target; 0: there is none */
 	bool udev_late;
 	unsigned int notes;	/* that udev is late */
 	bool interrupts;	/* SIGTERM comes at this order */
@@ -137,6 +138,29 @@ int dm_task_set_uuid(struct dm_task *t, const char *uuid)
 	return 1;
 }
 
+int dm_task_set_sector(struct dm_task *t, uint64_t sector)
+{
+	(void)t, (void)sector;
+	return 1;
+}
+
+int dm_task_set_message(struct dm_task *t, const char *message)
+{
+	(void)t, (void)message;
+	return 1;
+}
+
+void *dm_get_next_target(struct dm_task *t, void *next, uint64_t *start, uint64_t *length,
+			 char **type, char **params)
+{
+	(void)t, (void)next;
+	*start = 0;
+	*length = kernel.sectors;
+	*type = kernel.sectors ? "error" : NULL;
+	*params = "";
+	return NULL;
+}
+
 /* Orders about the pool; -1: another one. */
 static int run_change(const struct dm_task *t)
 {
@@ -168,6 +192,8 @@ int dm_task_run(struct dm_task *t)
 		raise(SIGTERM);
 	if (ret >= 0)
 		return ret;
+	if (t->type == DM_DEVICE_TARGET_MSG)
+		return 0;
 	if (t->type == DM_DEVICE_LIST)
 		return !kernel.list_fails;
 	return !kernel.fails || strcmp(t->name, kernel.fails);
@@ -361,11 +387,27 @@ static void test_start_interrupted(void)
 	start_interrupted(DM_DEVICE_RELOAD);
 }
 
+/* A device without a table is none that another target has, and is told apart from a pool. */
+static void test_no_table(void)
+{
+	struct err err = { 0 };
+
+	begin_change(false);
+	kernel.error = ENXIO;
+	expect(dm_message("tank", "clear", NULL, &err) && strstr(err.why, "has no table"));
+	expect(strstr(err.mend, "dmsetup remove NAME"));
+	kernel.sectors = 8;
+	expect(dm_message("tank", "clear", NULL, &err) && !strstr(err.why, "has no table"));
+	kernel.error = EINVAL;
+	expect(dm_message("tank", "clear", NULL, &err) && strstr(err.why, "another target"));
+}
+
 int main(void)
 {
 	test_udev_late();
 	test_change_refused();
 	test_start_interrupted();
+	test_no_table();
 	memset(&kernel, 0, sizeof(kernel));
 	test_listed();
 	test_not_asked();

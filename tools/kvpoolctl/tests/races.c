@@ -36,6 +36,7 @@ extern const struct command cmd_add, cmd_detach, cmd_export, cmd_import, cmd_rem
 static struct {
 	struct image m;
 	bool runs, drains;
+	bool no_table;			/* a start was killed */
 	bool ssd_out;			/* the second SSD: its device has gone */
 	char table[128], loaded[512];
 	char without[512];		/* the table that lets go of devices, if one was loaded */
@@ -81,7 +82,8 @@ static bool is_locked(void)
 
 int dm_find(const char *name, struct dm_entry *e, struct err *err)
 {
-	*e = (struct dm_entry){ .name = "tank", .uuid = POOL_UUID, .live = true };
+	*e = (struct dm_entry){ .name = "tank", .uuid = POOL_UUID,
+				.live = !pool.no_table };
 	if (pool.runs && (!strcmp(name, "tank") || !strcmp(name, POOL_UUID)))
 		return 0;
 	return err_set(err, ERR_NOT_FOUND, name, "-", "no such pool is active");
@@ -1156,6 +1158,24 @@ static void test_stop_interrupted(void)
 	munmap(stops, sizeof(*stops));
 }
 
+static int import_tank(const char *all)
+{
+	return RUN(&cmd_import, false, "import", "-d", pool.m.path[0], "-d", pool.m.path[1], all);
+}
+
+/* What a killed start has left is no pool that runs. */
+static void test_no_table(void)
+{
+	begin_change();
+	expect(import_tank("tank") == EXIT_REFUSED && strstr(out, "nothing to do"));
+	expect(!import_tank("-a"));
+	pool.no_table = true;
+	expect(import_tank("tank") == EXIT_REFUSED && strstr(out, "and no table"));
+	expect(strstr(out, "dmsetup remove"));
+	expect(import_tank("-a") == EXIT_REFUSED && strstr(out, "and no table"));
+	end_change();
+}
+
 int main(void)
 {
 	char command[64];
@@ -1180,6 +1200,7 @@ int main(void)
 	test_claim();
 	test_undo_fails();
 	test_stop_interrupted();
+	test_no_table();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;
