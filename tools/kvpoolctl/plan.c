@@ -350,8 +350,7 @@ static int check_label(struct plan *p, struct plan_leg *leg, struct err *err)
 	if (label_read(&leg->dev, &l, err))
 		return -1;
 	plan_note_label(leg, &l);
-	leg->labelled = l.valid || l.bad;
-	if (!leg->labelled)
+	if (!leg->labels)
 		ret = p->takes_back ? returned_no_label(path, err) : 0;
 	else if (p->takes_spare && label_is_spare(&l) &&
 		 !memcmp(l.spare.pool_uuid, p->sb.pool_uuid, 16))
@@ -383,6 +382,22 @@ void plan_note_label(struct plan_leg *leg, const struct label *l)
 	leg->labels = l->valid + l->bad;
 	leg->epoch = l->sb ? l->sb->epoch : 0;
 	leg->sequence = l->sb ? l->sb->sequence : 0;
+	if (l->sb) {
+		memcpy(leg->label_pool, l->sb->pool_uuid, sizeof(leg->label_pool));
+		memcpy(leg->label_uuid, l->sb->leg_uuid, sizeof(leg->label_uuid));
+	} else if (l->spare_valid) {
+		memcpy(leg->label_pool, l->spare.pool_uuid, sizeof(leg->label_pool));
+		memcpy(leg->label_uuid, l->spare.uuid, sizeof(leg->label_uuid));
+	}
+}
+
+/* The numbers of a new pool may be those of an old one. */
+static bool same_label(const struct plan_leg *was, const struct plan_leg *now)
+{
+	return was->labels == now->labels && was->epoch == now->epoch &&
+	       was->sequence == now->sequence &&
+	       !memcmp(was->label_pool, now->label_pool, sizeof(was->label_pool)) &&
+	       !memcmp(was->label_uuid, now->label_uuid, sizeof(was->label_uuid));
 }
 
 int plan_leg_same(const struct plan_leg *was, const struct plan_leg *now, struct err *err)
@@ -399,11 +414,16 @@ int plan_leg_same(const struct plan_leg *was, const struct plan_leg *now, struct
 			       "its contents have changed since it was checked: it holds %s, and "
 			       "had %s", *now->signature ? now->signature : "no signature",
 			       *was->signature ? was->signature : "none");
-	if (was->labels != now->labels || was->epoch != now->epoch ||
-	    was->sequence != now->sequence)
+	if (!same_label(was, now))
 		return err_set(err, ERR_MEMBER, path, mend,
 			       "its kvpool label has changed since it was checked");
 	return 0;
+}
+
+void plan_note_former(struct plan_leg *leg)
+{
+	if (!*leg->signature && !leg->labels && protect_is_there(&leg->dev))
+		memcpy(leg->signature, was_leg, sizeof(was_leg));
 }
 
 static int find_signature(void *arg, struct err *err)
@@ -432,8 +452,7 @@ static int check_signature(struct plan *p, struct plan_leg *leg, struct err *err
 	if (device_apart(leg->dev.path, find_signature, leg, leg->signature,
 			 sizeof(leg->signature), err))
 		return -1;
-	if (!*leg->signature && !leg->labelled && protect_is_there(&leg->dev))
-		memcpy(leg->signature, was_leg, sizeof(was_leg));
+	plan_note_former(leg);
 	return *leg->signature && !p->force ? refuse_signature(p, leg, err) : 0;
 }
 

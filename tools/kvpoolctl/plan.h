@@ -15,12 +15,12 @@
 struct plan_leg {
 	struct device dev;
 	char signature[64];	/* a signature that will be wiped; empty: none */
-	bool labelled;		/* it carries a label of kvpool */
 	char old_pool[KVP_NAME_LEN + 1];	/* the former pool of a label; empty: none */
 	bool spare;		/* a spare of this pool: the module makes it blank */
 	/* its superblock when it was checked: it had @labels, and these were the newest numbers */
 	unsigned int labels;
 	u64 epoch, sequence;
+	u8 label_pool[16], label_uuid[16];	/* of a leg or a spare */
 };
 
 struct plan {
@@ -101,6 +101,13 @@ int plan_leg_same(const struct plan_leg *was, const struct plan_leg *now, struct
 
 /** plan_note_label() - note the superblock in @l */
 void plan_note_label(struct plan_leg *leg, const struct label *l);
+
+/**
+ * plan_note_former() - note the protective MBR of a device that has no label any more
+ *
+ * It stands for a signature. Call it once label and signature are noted.
+ */
+void plan_note_former(struct plan_leg *leg);
 
 /** plan_write() - append to the table line */
 void plan_write(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

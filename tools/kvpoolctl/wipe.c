@@ -60,8 +60,10 @@ static int check_again(const struct plan_leg *leg, struct err *err)
 			plan_note_label(now, &l);
 			label_free(&l);
 			ret = signature_find(leg->dev.path, now->signature,
-					     sizeof(now->signature), err) < 0 ||
-			      plan_leg_same(leg, now, err) ? -1 : 0;
+					     sizeof(now->signature), err) < 0 ? -1 : 0;
+			plan_note_former(now);
+			if (!ret)
+				ret = plan_leg_same(leg, now, err);
 		}
 		device_close(&now->dev);
 	}

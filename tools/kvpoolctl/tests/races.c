@@ -21,6 +21,8 @@
 #include "image.h"
 #include "import.h"
 #include "label.h"
+#include "plan.h"
+#include "pmbr.h"
 #include "pool_lock.h"
 #include "returned.h"
 #include "ssds.h"
@@ -1176,6 +1178,51 @@ static void test_no_table(void)
 	end_change();
 }
 
+/* Note the device @path as a plan does. */
+static void plan_for(struct plan_leg *leg, const char *path)
+{
+	struct err err;
+	struct label l;
+
+	memset(leg, 0, sizeof(*leg));
+	expect(!device_open_now(path, true, &leg->dev, &err) && !label_read(&leg->dev, &l, &err));
+	plan_note_label(leg, &l);
+	label_free(&l);
+	plan_note_former(leg);
+	device_close(&leg->dev);
+}
+
+static void test_plan_same(void)
+{
+	struct plan_leg *was = calloc(2, sizeof(*was)), *now = was + 1;
+	struct plan p = { .force = true };
+	unsigned char sector[PMBR_BYTES];
+	struct err err;
+	int fd;
+
+	/* another pool with the same numbers */
+	begin_change();
+	plan_for(was, pool.m.path[3]);
+	plan_for(now, pool.m.path[3]);
+	expect(!plan_leg_same(was, now, &err));
+	memset(pool.m.sb.pool_uuid, 7, 16);
+	pool.m.sb.sequence--;
+	image_seal(&pool.m);
+	plan_for(now, pool.m.path[3]);
+	expect(plan_leg_same(was, now, &err));
+	expect(strstr(err.why, "label has changed"));
+	/* a device that was a leg, and has no label any more */
+	pmbr_make(sector);
+	fd = open(spare, O_WRONLY | O_CLOEXEC);
+	expect(pwrite(fd, sector, sizeof(sector), 0) == (ssize_t)sizeof(sector));
+	close(fd);
+	plan_for(was, spare);
+	expect(!strcmp(was->signature, "kvpool"));
+	expect(!plan_wipe_leg(&p, was, &err) && !bytes_written(spare));
+	end_change();
+	free(was);
+}
+
 int main(void)
 {
 	char command[64];
@@ -1201,6 +1248,7 @@ int main(void)
 	test_undo_fails();
 	test_stop_interrupted();
 	test_no_table();
+	test_plan_same();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;
