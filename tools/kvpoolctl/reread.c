@@ -21,23 +21,6 @@ static bool belongs(const struct found_leg *leg, const u8 uuid[16])
 	return pool && !memcmp(pool, uuid, 16);
 }
 
-/* A newer superblock has higher numbers. The rest is for one that was written by other means. */
-static bool same_sb(const struct kvp_sb *a, const struct kvp_sb *b)
-{
-	return !a || !b ? a == b :
-	       a->epoch == b->epoch && a->sequence == b->sequence && a->flags == b->flags &&
-	       a->host == b->host && a->write_time == b->write_time &&
-	       !memcmp(a->pool_uuid, b->pool_uuid, 16) && !memcmp(a->leg_uuid, b->leg_uuid, 16);
-}
-
-static bool same_label(const struct label *a, const struct label *b)
-{
-	return same_sb(a->sb, b->sb) && same_sb(a->short_sb, b->short_sb) &&
-	       a->valid == b->valid && a->bad == b->bad && a->unreadable == b->unreadable &&
-	       a->held == b->held && a->spare_valid == b->spare_valid &&
-	       (!a->spare_valid || !memcmp(a->spare.uuid, b->spare.uuid, 16));
-}
-
 static bool is_as_before(const struct scan *now, const struct found_leg *leg)
 {
 	unsigned int i;
@@ -45,7 +28,7 @@ static bool is_as_before(const struct scan *now, const struct found_leg *leg)
 	for (i = 0; i < now->leg_count; i++)
 		if (device_same(&now->legs[i]->dev, &leg->dev))
 			return now->legs[i]->dev.bytes == leg->dev.bytes &&
-			       same_label(&now->legs[i]->label, &leg->label);
+			       label_same(&now->legs[i]->label, &leg->label);
 	return false;
 }
 

@@ -353,6 +353,23 @@ bool label_is_small(const struct label *l)
 	return l->short_sb && !l->sb;
 }
 
+/* A newer superblock has higher numbers. The rest is for one that was written by other means. */
+static bool same_sb(const struct kvp_sb *a, const struct kvp_sb *b)
+{
+	return !a || !b ? a == b :
+	       a->epoch == b->epoch && a->sequence == b->sequence && a->flags == b->flags &&
+	       a->host == b->host && a->write_time == b->write_time &&
+	       !memcmp(a->pool_uuid, b->pool_uuid, 16) && !memcmp(a->leg_uuid, b->leg_uuid, 16);
+}
+
+bool label_same(const struct label *a, const struct label *b)
+{
+	return same_sb(a->sb, b->sb) && same_sb(a->short_sb, b->short_sb) &&
+	       a->valid == b->valid && a->bad == b->bad && a->unreadable == b->unreadable &&
+	       a->held == b->held && a->spare_valid == b->spare_valid &&
+	       (!a->spare_valid || !memcmp(a->spare.uuid, b->spare.uuid, 16));
+}
+
 static int clear_slots(const struct device *d, const struct label *l, int fd, struct err *err)
 {
 	static const char zeros[KVP_SB_SIZE];
@@ -380,6 +397,27 @@ struct clearing {
 	const struct label *l;
 };
 
+/* The device is held now: what is seen here stays. */
+static int check_again(const struct clearing *c, struct err *err)
+{
+	struct device d;
+	struct label now;
+	bool same;
+
+	if (device_open_now(c->d->path, true, &d, err))
+		return -1;
+	if (label_read(&d, &now, err)) {
+		device_close(&d);
+		return -1;
+	}
+	same = device_same(&d, c->d) && d.bytes == c->d->bytes && label_same(&now, c->l);
+	label_free(&now);
+	device_close(&d);
+	return same ? 0 :
+	       err_set(err, ERR_MEMBER, c->d->path, "see what it holds, then ask for it again",
+		       "its kvpool label, or its size, has changed since it was checked");
+}
+
 static int claim_and_clear(void *arg, struct err *err)
 {
 	const struct clearing *c = arg;
@@ -387,6 +425,10 @@ static int claim_and_clear(void *arg, struct err *err)
 
 	if (fd < 0)
 		return -1;
+	if (check_again(c, err)) {
+		close(fd);
+		return -1;
+	}
 	/* First: what has labels, and no MBR, is as an older kvpoolctl made it. */
 	if (pmbr_clear(fd) < 0)
 		ret = err_set(err, ERR_IO, c->d->path, "check the device, then try again",

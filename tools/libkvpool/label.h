@@ -96,10 +96,14 @@ bool label_is_resized_spare(const struct label *l);
 /** label_is_small() - of a leg on a device that is too small for it now: see label::short_by */
 bool label_is_small(const struct label *l);
 
+/** label_same() - was nothing written to the label between @a and @b, as far as was read? */
+bool label_same(const struct label *a, const struct label *b);
+
 /**
  * label_clear() - zero the protective MBR (pmbr.h), and every slot with our magic
  *
- * Does not wait for a device that hangs.
+ * Does not wait for a device that hangs. Refused if the label is not @l any more: @d was not held
+ * since that was read.
  */
 int label_clear(const struct device *d, const struct label *l, struct err *err);
 

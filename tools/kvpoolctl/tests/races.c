@@ -1178,6 +1178,37 @@ static void test_no_table(void)
 	end_change();
 }
 
+static void clear_label(const char *path, void (*meanwhile)(void))
+{
+	struct device d;
+	struct label l;
+	struct err err;
+	int ret;
+
+	expect(!device_open_now(path, true, &d, &err) && !label_read(&d, &l, &err));
+	if (meanwhile)
+		meanwhile();
+	ret = label_clear(&d, &l, &err);
+	expect(!ret == !meanwhile && has_label(path) == !!meanwhile);
+	expect(!ret || strstr(err.why, "has changed since it was checked"));
+	label_free(&l);
+	device_close(&d);
+}
+
+static void label_goes_on(void)
+{
+	image_seal(&pool.m);
+}
+
+/* A label that was written since it was looked at was not asked for. */
+static void test_clear_again(void)
+{
+	begin_change();
+	clear_label(pool.m.path[3], label_goes_on);
+	clear_label(pool.m.path[3], NULL);
+	end_change();
+}
+
 /* Note the device @path as a plan does. */
 static void plan_for(struct plan_leg *leg, const char *path)
 {
@@ -1248,6 +1279,7 @@ int main(void)
 	test_undo_fails();
 	test_stop_interrupted();
 	test_no_table();
+	test_clear_again();
 	test_plan_same();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
