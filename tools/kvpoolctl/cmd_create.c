@@ -45,9 +45,22 @@ static int label_spares(struct plan *p, struct err *err)
 		return 0;
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;
-	snprintf(why, sizeof(why), "%.380s (the pool was made, but without this spare)", err->why);
+	snprintf(why, sizeof(why), "%.340s (the pool was made, but without this spare, and those "
+		 "named after it)", err->why);
 	memcpy(err->why, why, sizeof(why));
 	return -1;
+}
+
+/* The pool runs by now. */
+static int finish(struct plan *p, struct err *err)
+{
+	struct err ignored;
+	bool lacks = *p->comment.key && setting_apply(p->name, &p->comment, &ignored);
+
+	if (label_spares(p, err))
+		return -1;
+	return !lacks ? 0 : err_set(err, ERR_FAILED, p->name, "kvpoolctl set it, if it matters",
+				    "the pool was made, but without its comment");
 }
 
 static int execute(struct plan *p, struct err *err)
@@ -65,13 +78,8 @@ static int execute(struct plan *p, struct err *err)
 			       false, err);
 	for (i = 0; i < p->leg_count; i++)
 		announce_joined(p->legs[i].dev.rdev);
-	if (!ret && *p->comment.key && setting_apply(p->name, &p->comment, err)) {
-		err_set(err, ERR_FAILED, p->name, "kvpoolctl set it, if it matters",
-			"the pool was made, but without its comment");
-		return -1;
-	}
 	if (!ret)
-		return label_spares(p, err);
+		return finish(p, err);
 	/* a refusal would say that the devices are unchanged */
 	if (err_exit(err->code) == EXIT_REFUSED)
 		err->code = ERR_FAILED;

@@ -298,7 +298,7 @@ static int check_other(const struct device *d, const struct device *other, struc
 		return err_set(err, ERR_LISTED_TWICE, d->path, "name each device once",
 			       "the same device as %.200s", other->path);
 	/* two partitions may share a disk; a disk and its partition may not be two legs */
-	if (disk == other->rdev || device_disk(other->rdev) == d->rdev)
+	if (d->rdev && (disk == other->rdev || device_disk(other->rdev) == d->rdev))
 		return err_set(err, ERR_LISTED_TWICE, d->path,
 			       "name the disk, or its partitions",
 			       "%s of %.200s", disk == other->rdev ?

@@ -79,6 +79,20 @@ static int write_spare(struct plan *p, struct plan_leg *leg, struct kvp_spare *s
 	return ret;
 }
 
+/* A refusal would say that nothing was changed. */
+static void say_written(unsigned int count, struct err *err)
+{
+	char why[sizeof(err->why)];
+
+	if (!count)
+		return;
+	if (err_exit(err->code) == EXIT_REFUSED)
+		err->code = ERR_FAILED;
+	snprintf(why, sizeof(why), "%.400s (%u spare(s) named before it were added)", err->why,
+		 count);
+	memcpy(err->why, why, sizeof(why));
+}
+
 int spares_write(struct plan *p, struct err *err)
 {
 	struct kvp_spare s = { .create_time = (u64)time(NULL) };
@@ -90,6 +104,8 @@ int spares_write(struct plan *p, struct err *err)
 	snprintf(s.name, sizeof(s.name), "%s", p->name);
 	for (i = 0; !ret && i < p->spare_count; i++) {
 		ret = write_spare(p, &p->spares[i], &s, err);
+		if (ret)
+			say_written(i, err);
 		device_close(&p->spares[i].dev);
 		announce_joined(p->spares[i].dev.rdev);
 	}

@@ -28,7 +28,8 @@
 #include "ssds.h"
 #include "signature.h"
 
-extern const struct command cmd_add, cmd_detach, cmd_export, cmd_import, cmd_remove, cmd_replace;
+extern const struct command cmd_add, cmd_create, cmd_detach, cmd_export, cmd_import, cmd_remove,
+	cmd_replace;
 
 /* --- in place of libkvpool/dm.c ----------------------------------------------------------- */
 
@@ -45,6 +46,7 @@ static struct {
 	char sent[8][64];		/* messages */
 	unsigned int sent_count;
 	const char *refuses;		/* this message */
+	unsigned int room;		/* this one of the spares is refused; 0: none */
 	bool stop_fails;
 	const char *interrupted;	/* at this message SIGTERM comes */
 	unsigned int *stops;		/* counted for another process */
@@ -164,6 +166,8 @@ int dm_message(const char *name, const char *message, char **answer, struct err 
 		raise(SIGTERM);
 	if (pool.refuses && !strcmp(message, pool.refuses))
 		return err_set(err, ERR_KERNEL, name, "mend it", "no leg takes the label");
+	if (!strncmp(message, "spare add", 9) && pool.room && pool.room-- == 1)
+		return err_set(err, ERR_REFUSED, name, "remove one", "it has enough spares");
 	pool.drains |= !strncmp(message, "drain start", 11);
 	if (!strncmp(message, "set cache_mode writeback", 24))
 		move_log(1);
@@ -1160,6 +1164,28 @@ static void test_stop_interrupted(void)
 	munmap(stops, sizeof(*stops));
 }
 
+/* What was done before a failure is done, and told. */
+static void test_part_done(void)
+{
+	begin_change();
+	pool.room = 2;
+	expect(CHANGE(&cmd_add, "tank", "spare", spare, second) == EXIT_FAILED);
+	expect(strstr(out, "it has enough spares (1 spare(s) named before it were added)"));
+	end_change();
+	/* nothing was done */
+	begin_change();
+	pool.room = 1;
+	expect(CHANGE(&cmd_add, "tank", "spare", spare, second) == EXIT_REFUSED);
+	end_change();
+	/* without its comment the pool still gets its spare */
+	begin_change();
+	pool.refuses = "set comment x";
+	expect(CHANGE(&cmd_create, "-o", "comment=x", "tank", "single", second, "spare", spare) ==
+	       EXIT_FAILED);
+	expect(strstr(out, "without its comment") && bytes_written(spare));
+	end_change();
+}
+
 static int import_tank(const char *all)
 {
 	return RUN(&cmd_import, false, "import", "-d", pool.m.path[0], "-d", pool.m.path[1], all);
@@ -1278,6 +1304,7 @@ int main(void)
 	test_claim();
 	test_undo_fails();
 	test_stop_interrupted();
+	test_part_done();
 	test_no_table();
 	test_clear_again();
 	test_plan_same();
