@@ -483,7 +483,15 @@ static bool check_device(const struct device *d, const struct import_options *o,
 
 static void refuse_reused(const struct device *d, const char *type, struct refusals *r)
 {
-	if (r->count < MAX_REFUSALS && *type)
+	if (r->count == MAX_REFUSALS || !*type)
+		return;
+	if (!strcmp(type, FOREIGN_UNKNOWN))
+		err_set(&r->list[r->count++], ERR_IO, d->path,
+			"try it again; or name only the other legs, by -d; or --readonly",
+			"it cannot be looked at for signatures of other tools: since the pool was "
+			"destroyed, it may have got another use, and an import would write over "
+			"that");
+	else
 		err_set(&r->list[r->count++], ERR_SIGNATURE, d->path,
 			"name only the other legs, by -d; or, if nothing on it is needed, "
 			"kvpoolctl labelclear --foreign DEV",
@@ -510,7 +518,7 @@ static void check_reused(const struct found_pool *p, struct refusals *r)
 		legs[n++] = p->shadow;
 	for (i = 0; i < n; i++)
 		paths[i] = legs[i]->dev.path;
-	foreign_find(paths, n, types);
+	foreign_find_sure(paths, n, types);
 	for (i = 0; i < n; i++)
 		refuse_reused(&legs[i]->dev, types[i], r);
 }

@@ -7,6 +7,7 @@
 #include "watched.h"
 
 #define PATIENCE	2	/* seconds */
+#define MOST		(KVP_MAX_LEGS + 1)	/* a pool, and what is to replace a leg of it */
 
 static bool inside(u64 offset, u64 bytes, u64 first_block, u64 end_block)
 {
@@ -84,42 +85,55 @@ static bool is_clean(const struct memory *m, const char *path, dev_t *rdev, stru
 	return *rdev && memory_find(m, *rdev, before);
 }
 
+/* @sure: what cannot be looked at is told */
 static void probe_all(const char *const *paths, unsigned int count, struct watched *w,
-		      struct memory *m, char (*type)[SIGNATURE_TYPE])
+		      struct memory *m, bool sure, char (*type)[SIGNATURE_TYPE])
 {
-	struct stamp before[KVP_MAX_LEGS];
-	unsigned int i, n = 0, of[KVP_MAX_LEGS];
-	dev_t rdev[KVP_MAX_LEGS];
+	struct stamp before[MOST];
+	unsigned int i, n = 0, of[MOST];
+	dev_t rdev[MOST];
 
-	for (i = 0; i < count && n < KVP_MAX_LEGS; i++) {
+	for (i = 0; i < count && n < MOST; i++) {
 		if (is_clean(m, paths[i], &rdev[n], &before[n]))
 			continue;
 		of[n] = i;
 		w[n++] = (struct watched){ .work = probe, .arg = (void *)paths[i] };
 	}
-	watched_all(w, n, PATIENCE);
+	watched_all(w, n, sure ? (int)device_patience : PATIENCE);
 	for (i = 0; i < n; i++) {
-		snprintf(type[of[i]], sizeof(type[of[i]]), "%s", w[i].text ?: "");
+		snprintf(type[of[i]], sizeof(type[of[i]]), "%s",
+			 w[i].text ?: sure && w[i].error ? FOREIGN_UNKNOWN : "");
 		if (rdev[i] && !w[i].error && !*type[of[i]])
 			memory_keep(m, rdev[i], &before[i], NULL, 0);
 		free(w[i].text);
 	}
 }
 
-void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
+static void find(const char *const *paths, unsigned int count, bool sure,
+		 char (*type)[SIGNATURE_TYPE])
 {
 	struct watched *w = calloc(count + 1, sizeof(*w));
 	struct memory m;
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		*type[i] = 0;
+		snprintf(type[i], sizeof(type[i]), "%s", !w && sure ? FOREIGN_UNKNOWN : "");
 	if (!w)
 		return;
 	memory_open(&m, "signatures");
-	probe_all(paths, count, w, &m, type);
+	probe_all(paths, count, w, &m, sure, type);
 	memory_close(&m);
 	free(w);
+}
+
+void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
+{
+	find(paths, count, false, type);
+}
+
+void foreign_find_sure(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
+{
+	find(paths, count, true, type);
 }
 
 /* --- wiping ----------------------------------------------------------------------------- */

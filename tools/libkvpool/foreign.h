@@ -29,6 +29,17 @@ bool foreign_free(const struct device *d, const struct label *l, u64 offset, u64
  */
 void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE]);
 
+/* What foreign_find_sure() says of a device that it cannot look at. */
+#define FOREIGN_UNKNOWN		"unknown"
+
+/**
+ * foreign_find_sure() - the same for an order that would write over what it does not find
+ * @type: the signature found on each; FOREIGN_UNKNOWN if the device cannot be read, or did not
+ *	answer as long as others are waited for (device_patience)
+ */
+void foreign_find_sure(const char *const *paths, unsigned int count,
+		       char (*type)[SIGNATURE_TYPE]);
+
 /**
  * foreign_wipe() - remove the signatures of other tools from a leg, and nothing else
  * @fd: open for writing; -1: only look

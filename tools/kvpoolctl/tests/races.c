@@ -273,6 +273,11 @@ void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIG
 	}
 }
 
+void foreign_find_sure(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
+{
+	foreign_find(paths, count, type);
+}
+
 /* What mkswap leaves in the first page. The labels of a leg lie behind it. */
 static void make_swap(const char *path)
 {

@@ -197,6 +197,11 @@ void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIG
 	snprintf(type[0], SIGNATURE_TYPE, "%s", script.signature ?: "");
 }
 
+void foreign_find_sure(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
+{
+	foreign_find(paths, count, type);
+}
+
 /* --- a run of a command ----------------------------------------------------------------- */
 
 static struct {

@@ -764,6 +764,7 @@ static void test_import_whole(void)
 {
 	struct import_options o = { .readonly = false };
 	char params[512], *want = "50505050-5050-5050-5050-505050505050 0 mirror 2 0:0 0:0";
+	struct refusals r = { .count = 0 };
 	struct image m;
 	struct scan s;
 
@@ -787,6 +788,9 @@ static void test_import_whole(void)
 	expect(refused(&s, &o, ERR_NONE));
 	expect(import_params(&s.pools[0], &o, params, sizeof(params)) &&
 	       strstr(params, " 3 name=lake degraded undestroy mirror 2 "));
+	strcpy(s.pools[0].legs[1]->dev.path, "/nowhere/leg");
+	import_check_devices(&s.pools[0], &o, &r);
+	expect(r.count && r.list[0].code == ERR_IO && strstr(r.list[0].what, "/nowhere/leg"));
 	scan_free(&s);
 	image_free(&m);
 }
@@ -2891,6 +2895,18 @@ static void test_many_signatures(void)
 	close(fd);
 }
 
+/* What cannot be looked at is clean for a report, and not for an order that would write there. */
+static void test_foreign_unknown(void)
+{
+	const char *path = "/nowhere/leg";
+	char type[1][SIGNATURE_TYPE];
+
+	foreign_find(&path, 1, type);
+	expect(!*type[0]);
+	foreign_find_sure(&path, 1, type);
+	expect(!strcmp(type[0], FOREIGN_UNKNOWN));
+}
+
 /* Where a foreign signature may be wiped: only where the pool has no data. */
 static void test_foreign_places(void)
 {
@@ -3125,6 +3141,7 @@ static void (*const tests[])(void) = {
 	test_layout_of_cache,
 	test_cache_lines,
 	test_many_signatures,
+	test_foreign_unknown,
 	test_foreign_places,
 };
 
