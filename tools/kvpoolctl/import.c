@@ -75,6 +75,9 @@ const char *import_word(const struct scan *s, const struct found_pool *p, char u
 	const struct kvp_sb *other;
 	unsigned int i;
 
+	/* A label may be anybody's: what it says must not be a part of a command. */
+	if (name_fault(p->sb->name, command_names()))
+		return uuid_print(p->sb->pool_uuid, uuid);
 	for (i = 0; i < s->pool_count; i++) {
 		other = s->pools[i].sb;
 		if (!(other->flags & KVP_SB_DESTROYED) && !strcmp(other->name, p->sb->name) &&

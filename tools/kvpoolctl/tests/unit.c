@@ -765,6 +765,7 @@ static void test_import_whole(void)
 	struct import_options o = { .readonly = false };
 	char params[512], *want = "50505050-5050-5050-5050-505050505050 0 mirror 2 0:0 0:0";
 	struct refusals r = { .count = 0 };
+	char uuid[UUID_BUF];
 	struct image m;
 	struct scan s;
 
@@ -791,6 +792,12 @@ static void test_import_whole(void)
 	strcpy(s.pools[0].legs[1]->dev.path, "/nowhere/leg");
 	import_check_devices(&s.pools[0], &o, &r);
 	expect(r.count && r.list[0].code == ERR_IO && strstr(r.list[0].what, "/nowhere/leg"));
+	scan_free(&s);
+	/* what a label calls itself is no part of a command that a user copies */
+	strcpy(m.sb.name, "lake;halt");
+	image_seal(&m);
+	scan(&m, &s);
+	expect(!strcmp(import_word(&s, &s.pools[0], uuid), "50505050-5050-5050-5050-505050505050"));
 	scan_free(&s);
 	image_free(&m);
 }
