@@ -260,14 +260,31 @@ static void between(struct script *s)
 	own.busy = false;
 }
 
-/* Nothing goes home any more, and the log is filled. */
+/* Each block once: while none of them goes home, a checkpoint gives no room. */
+static void once_each(void *arg)
+{
+	struct script *s = arg;
+	u32 i;
+
+	for (i = 0; own.busy && i < s->o.blocks; i++) {
+		host_write(&s->host, i, 1, false);
+		host_flush(&s->host);
+	}
+	own.writers--;
+}
+
+/*
+ * Nothing goes home any more, and the log is filled. Nothing is renewed, which would make room. No
+ * superblock says so: it would record the window, too.
+ */
 static void fill_hanging(struct script *s)
 {
+	WRITE_ONCE(s->host.pool->tunables[KVP_T_RENEW_MARK], 0);
 	stall_all(s, s->start.legs - s->start.cache, disks.data_start,
 		  disks.data_start + POOL_BLOCKS);
 	own.busy = true;
 	own.writers = 1;
-	sim_spawn("filler", filler, s);
+	sim_spawn("once_each", once_each, s);
 	host_sleep(3000);
 	if (used(s) + kvp_log_reserved(s->host.pool->log) <= blocks(s, NARROW))
 		sim_fail("%llu blocks are in use: the case was not set up", used(s));
