@@ -888,7 +888,7 @@ static void set_up(struct script *s)
 	for (i = 0; i < s->disks; i++)
 		own.on[i] = (u8)i;
 	s->start.on = own.on;
-	own.writer = (struct life_writer){ &s->host, &own.rng, s->o.blocks, !s->start.strict };
+	own.writer = (struct life_writer){ &s->host, &own.rng, s->o.blocks };
 }
 
 static void chaos(u32 i)

@@ -18,8 +18,6 @@ void life_write(struct life_writer *w)
 		host_discard(w->host, block, n);
 		return;
 	}
-	if (w->mixable)
-		oracle_mixable(w->host->o, block, n);
 	host_write(w->host, block, n, rng_chance(w->rng, 100));
 }
 

@@ -12,14 +12,13 @@
  * struct life_writer - random writes to a pool
  * @host, @rng: the caller's
  * @blocks: it writes to blocks below this number
- * @mixable: runs that touch may become one intent, and a power cut may come amid it
  * @goes_on, @ended: state of the task that life_begin_writer() starts
  */
 struct life_writer {
 	struct host *host;
 	struct rng *rng;
 	u32 blocks;
-	bool mixable, goes_on, ended;
+	bool goes_on, ended;
 };
 
 /** life_write() - write or discard at random. Context: a task of the machine, as all below. */

@@ -334,6 +334,24 @@ static u32 acked(const struct oblock *b, u32 at)
 	return first;
 }
 
+/* The newest version is of no FLUSH yet. */
+static bool is_open(const struct oracle *o, u64 block)
+{
+	return block < o->blocks && acked(&o->b[block], ~0u) < o->b[block].nr;
+}
+
+void oracle_joins(struct oracle *o, u64 block, u32 count, u32 large)
+{
+	u64 first = block, end = block + count;
+
+	while (first && is_open(o, first - 1))
+		first--;
+	while (is_open(o, end))
+		end++;
+	if (end - first >= large)
+		oracle_mixable(o, first, (u32)(end - first));
+}
+
 bool oracle_allows(const struct oracle *o, u64 block, const u8 *data, u32 at, char why[160])
 {
 	return sectors_allowed(o, block, data, acked(&o->b[block], at), at, why);

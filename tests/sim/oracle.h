@@ -65,6 +65,12 @@ u64 oracle_mark(const struct oracle *o);
 void oracle_ack(struct oracle *o, u64 mark);
 void oracle_ack_blocks(struct oracle *o, u64 block, u32 count, u64 mark);
 void oracle_mixable(struct oracle *o, u64 block, u32 count);
+/**
+ * oracle_joins() - the same, if a write that is about to begin makes a run of @large blocks or more
+ *
+ * The run is that write, and blocks beside it whose newest versions were not acknowledged yet.
+ */
+void oracle_joins(struct oracle *o, u64 block, u32 count, u32 large);
 /** oracle_losable() - note that the newest version of @block may be losable (struct version) */
 void oracle_losable(struct oracle *o, u64 block);
 

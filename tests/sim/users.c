@@ -682,7 +682,7 @@ int host_write(struct host *h, u64 block, u32 count, bool fua)
 
 	/* A run of writes may become intents, whichever way it was cut into requests. */
 	if (!READ_ONCE(h->pool->tunables[KVP_T_STRICT]))
-		oracle_mixable(h->o, block, count >= 16 ? count : 0);
+		oracle_joins(h->o, block, count, stream ? 1 : KVP_WBUF_LARGE);
 	for (i = 0; i < count; i++) {
 		struct kvp_version *d = begin_write(h, block + i, count - i >= KVP_WBUF_LARGE);
 
