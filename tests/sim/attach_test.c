@@ -1204,7 +1204,7 @@ static void attach_of(const struct shape *s)
 		lives(NAMED(other_resilvers), s, 2);
 	lives(NAMED(refused_beside_one_that_moves), s, 1);
 	lives(NAMED(changed_beside_one_that_hangs), s, 1);
-	lives(NAMED(undone_beside_a_read), s, 2);
+	lives(NAMED(undone_beside_a_read), s, 4);
 	cut_life(NAMED(cut_attached), s, set_crash_of_change, 6);
 }
 
