@@ -365,26 +365,22 @@ static int commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *
 	return kvp_change_commit(pool, r);
 }
 
-/*
- * Put a leg back that did not move, after an error. Reads may end meanwhile, so their number is not
- * put back.
- */
-static void put_back(struct kvp_leg *leg, const struct kvp_leg *was)
-{
-	size_t number = offsetof(struct kvp_leg, in_flight);
-	size_t behind = number + sizeof(leg->in_flight);
-
-	memcpy(leg, was, number);
-	memcpy((u8 *)leg + behind, (const u8 *)was + behind, sizeof(*leg) - behind);
-}
-
+/* Legs go back to their old places, as they are by now; the one that left, as it was. */
 static void put_legs_back(struct kvp_pool *pool, const struct reshape *x)
 {
-	u32 i;
+	struct kvp_leg *legs = pool->legs;
+	u32 nr = x->old->leg_count, i;
 
-	for (i = 0; i < x->at; i++)
-		put_back(&pool->legs[i], &x->legs[i]);
-	memcpy(&pool->legs[x->at], &x->legs[x->at], (KVP_MAX_LEGS - x->at) * sizeof(x->legs[0]));
+	if (x->comes) {
+		memmove(&legs[x->at], &legs[x->at + 1], (nr - x->at) * sizeof(*legs));
+		memset(&legs[nr], 0, sizeof(*legs));
+	} else {
+		memmove(&legs[x->at + 1], &legs[x->at], (nr - x->at - 1) * sizeof(*legs));
+		legs[x->at] = x->legs[x->at];
+	}
+	number_legs(pool);
+	for (i = 0; i < nr; i++)
+		kvp_change_put_back(&legs[i], &x->legs[i]);
 }
 
 /*
@@ -399,6 +395,7 @@ static void undo(struct kvp_pool *pool, struct reshape *x)
 	/* The queue of that place may belong to another device by now. */
 	pool->legs[x->at].queue = NULL;
 	kvp_take_shape(pool, x->old);
+	kvp_change_leave_strays(pool);
 	kvp_events_go_on(pool);
 	if (!x->tried)
 		return;

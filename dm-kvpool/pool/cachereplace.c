@@ -436,27 +436,45 @@ static int label_and_commit(struct kvp_pool *pool, struct replacement *x, struct
 			  "an SSD failed as it was written to");
 }
 
+/* The old SSDs go back to their places: those that would have stayed, as they are by now. */
+static void put_legs_back(struct kvp_pool *pool, struct replacement *x)
+{
+	u32 first = first_ssd(x), i;
+
+	for (i = 0; i < nr_ssds(x->next); i++) {
+		struct kvp_leg *leg = &pool->legs[first + i];
+
+		if (x->from[i] == NEW)
+			continue;
+		kvp_change_put_back(leg, &x->legs[x->from[i]]);
+		x->legs[x->from[i]] = *leg;
+	}
+	memcpy(&pool->legs[first], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
+	for (i = 0; i < nr_ssds(x->old); i++) {
+		pool->legs[first + i].index = first + i;
+		/* Other devices may have got the queues of these places. */
+		pool->legs[first + i].queue = NULL;
+	}
+}
+
 /*
  * Undo the change. If some leg may have the new superblock, write a newer one with the old shape.
  */
 static void undo(struct kvp_pool *pool, struct replacement *x)
 {
-	u32 i;
-
 	kvp_events_hold(pool);
-	memcpy(&pool->legs[first_ssd(x)], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
-	/* Other devices may have got the queues of these places. */
-	for (i = 0; i < nr_ssds(x->old); i++)
-		pool->legs[first_ssd(x) + i].queue = NULL;
+	put_legs_back(pool, x);
 	kvp_take_shape(pool, x->old);
-	kvp_events_go_on(pool);
-	if (!x->tried)
-		return;
 	/*
 	 * The last SSD of the new set may have failed, and set this. If one of the old set has, it
 	 * must not be recorded out before the log has moved (R14).
 	 */
-	WRITE_ONCE(pool->vdevs.log_moving, x->moving);
+	if (x->tried)
+		WRITE_ONCE(pool->vdevs.log_moving, x->moving);
+	kvp_change_leave_strays(pool);
+	kvp_events_go_on(pool);
+	if (!x->tried)
+		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
 	kvp_sb_undone(pool);
 }

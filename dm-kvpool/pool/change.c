@@ -152,6 +152,28 @@ int kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)
 	return kvp_sb_commit(pool) ? kvp_change_no_superblock(r) : 0;
 }
 
+void kvp_change_put_back(struct kvp_leg *leg, const struct kvp_leg *was)
+{
+	struct kvp_pool *pool = leg->pool;
+	unsigned long flags;
+
+	lockdep_assert_held(&pool->sb_lock);
+	spin_lock_irqsave(&pool->members_lock, flags);
+	WRITE_ONCE(leg->keeps_log, was->keeps_log);
+	WRITE_ONCE(leg->left_at, was->left_at);
+	WRITE_ONCE(leg->state, was->state);
+	spin_unlock_irqrestore(&pool->members_lock, flags);
+}
+
+void kvp_change_leave_strays(struct kvp_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (kvp_leg_takes_writes(&pool->legs[i]) && kvp_leg_has_strays(&pool->legs[i]))
+			kvp_leg_give_up(&pool->legs[i], "does not answer");
+}
+
 int kvp_change_join(struct kvp_pool *pool, u32 at, struct page *page, bool *tried,
 		    struct kvp_refusal *r)
 {

@@ -11,7 +11,9 @@
  *    sync at once gets the rings of events before (kvp_events_give()).
  * 4. Under sb_lock, the new shape in memory, and kvp_change_commit().
  * 5. After an error the file's own undo(): the old shape in memory, and kvp_sb_undone() if some leg
- *    may have the superblock of 4.
+ *    may have the superblock of 4. Legs that were given up are in use again
+ *    (kvp_change_put_back()), unless they have not answered all requests
+ *    (kvp_change_leave_strays()).
  * 6. What cannot fail the change any more: labels of legs that have left are wiped
  *    (kvp_label_wipe()), and an event is raised.
  */
@@ -104,6 +106,25 @@ int __must_check kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)
  */
 int __must_check kvp_change_join(struct kvp_pool *pool, u32 at, struct page *page, bool *tried,
 				 struct kvp_refusal *r);
+
+/**
+ * kvp_change_put_back() - a change is undone: use @leg as before, though it may have been given up
+ * @leg: in the new shape or the old one
+ * @was: a copy from before the change
+ *
+ * Nothing was written without the leg. All else stays as it is by now, above all what is known of
+ * its label: a slot may be torn (R27), and a flush may be lost (R20). Caller holds sb_lock; takes
+ * members_lock.
+ */
+void kvp_change_put_back(struct kvp_leg *leg, const struct kvp_leg *was);
+
+/**
+ * kvp_change_leave_strays() - give up again the legs that have not answered all requests
+ *
+ * A late write could overwrite a newer superblock (R28). The pool has its old shape. Caller holds
+ * sb_lock; takes members_lock.
+ */
+void kvp_change_leave_strays(struct kvp_pool *pool);
 
 /**
  * kvp_label_wipe() - wipe the labels at both ends of a leg, whether or not it was in use

@@ -47,6 +47,9 @@ static struct {
 	u32 first, n;		/* first leg of the vdev, and number of its legs */
 	struct rng rng;
 	u32 changes_at, back_at, left_at;
+	u64 kept;		/* number of a superblock that disk @keeps does not answer */
+	u8 keeps;
+	u32 rings;
 	struct life_writer writer;
 } own;
 
@@ -610,6 +613,106 @@ static void undone_beside_a_read(struct script *l)
 		sim_fail("%d reads of leg 0 never end", atomic_read(&leg->in_flight));
 	expect_undone(l);
 	end_attached(l);
+}
+
+/* How many rings of @disk were asked to take superblock @sequence. */
+static u32 rings_asked(u32 disk, u64 sequence)
+{
+	u32 i, end, rings = 0;
+
+	for (i = 0; i < disks.trace.nr_requests; i++)
+		for (end = 0; end < 2; end++)
+			if (disks.trace.requests[i].disk == disk &&
+			    disks.trace.requests[i].block == life_superblock(disk, end, sequence))
+				rings |= BIT(end);
+	return hweight32(rings);
+}
+
+/* The superblock that undoes the change is on its way. */
+static void look_at_rings(void *arg)
+{
+	while (!disks_wait())
+		host_sleep(1);
+	host_sleep(100);
+	own.rings = rings_asked(own.keeps, own.kept);
+	disks_release(own.keeps);
+}
+
+/* The next superblock fails on all legs of the first vdev, and the first leg keeps another one. */
+static void fail_and_keep(struct host *h)
+{
+	fail_next_superblock(h);
+	own.kept = h->pool->sb->sequence + 2;
+	own.keeps = (u8)h->pool->legs[0].bdev->index;
+	life_hold_superblock(own.keeps, 3, own.kept);
+	sim_spawn("look", look_at_rings, NULL);
+}
+
+/*
+ * A superblock that failed may be torn in both rings. So the one that undoes the change goes to one
+ * ring after the other (R27): a power cut must not tear two in a row.
+ */
+static void undone_beside_torn_slots(struct script *l)
+{
+	writes(4);
+	l->host.quiesced = fail_and_keep;
+	if (!(l->turn && own.n > 1 ? try_detach(l, own.n - 1) : try_attach(l, l->disks - 1)))
+		sim_fail("changed without a superblock");
+	if (own.rings != 1)
+		sim_fail("superblock %llu was written to %u rings at once", own.kept, own.rings);
+	expect_undone(l);
+	end_attached(l);
+}
+
+/* The next superblock: the first leg keeps it, and all others of the vdev fail it. */
+static void keep_next_superblock(struct host *h)
+{
+	const struct kvp_vdev *v = &h->pool->vdevs.v[0];
+	u32 i;
+
+	own.kept = h->pool->sb->sequence + 1;
+	own.keeps = (u8)v->legs[0].bdev->index;
+	life_hold_superblock(own.keeps, 3, own.kept);
+	for (i = 1; i < v->nr_legs; i++)
+		fail_superblock(&v->legs[i], 0);
+}
+
+/* Superblocks, until one has the slot of the one that was kept: then the leg takes that. */
+static void take_late(struct script *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+
+	while (pool->sb->sequence % KVP_SB_RING != own.kept % KVP_SB_RING)
+		if (kvp_pool_set_comment(pool, "x"))
+			sim_fail("no superblock");
+	disks_release(own.keeps);
+	host_sleep(50);
+}
+
+/*
+ * A change is undone. A leg that was given up meanwhile, and still has a write, is not in use
+ * again: that write may come much later, over a newer superblock.
+ */
+static void undone_beside_a_stray(struct script *l)
+{
+	struct kvp_leg *leg = &l->host.pool->legs[0];
+
+	writes(4);
+	l->host.quiesced = keep_next_superblock;
+	if (!(l->turn & 1 && own.n > 2 ? try_detach(l, own.n - 1) : try_attach(l, l->disks - 1)))
+		sim_fail("changed without a superblock");
+	disks.nr_faults = 0;
+	if (!kvp_leg_has_strays(leg))
+		sim_fail("leg 0 has answered: the case was not set up");
+	if (kvp_leg_takes_writes(leg) || leg->has_sequence > own.kept)
+		sim_fail("leg 0 is in use again, and has not answered all requests");
+	if (kvp_pool_faulted(l->host.pool))
+		sim_fail("the pool is faulted");
+	writes(3);
+	take_late(l);
+	if (host_online(&l->host, own.keeps))
+		sim_fail("leg 0 does not return: %s", l->host.refusal.why);
+	end_in_sync(l);
 }
 
 /* A leg that does not move has requests: that is no reason to refuse. */
@@ -1205,6 +1308,10 @@ static void attach_of(const struct shape *s)
 	lives(NAMED(refused_beside_one_that_moves), s, 1);
 	lives(NAMED(changed_beside_one_that_hangs), s, 1);
 	lives(NAMED(undone_beside_a_read), s, 4);
+	if (!s->vdev && s->start.legs - s->start.second - s->start.cache > 1)
+		lives(NAMED(undone_beside_a_stray), s, 2);
+	if (!s->vdev)
+		lives(NAMED(undone_beside_torn_slots), s, 2);
 	cut_life(NAMED(cut_attached), s, set_crash_of_change, 6);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/spare.h"
+#include "io/flight.h"
 #include "life.h"
 #include "pool/cachemode.h"
 #include "pool/spare.h"
@@ -46,6 +47,8 @@ static struct {
 	struct host_start new;
 	u32 victim, after;	/* disk that dies after that many of its requests; NO_DISK: none */
 	bool spare;		/* the last disk is a spare of the pool */
+	u32 stays, new_disk;	/* an SSD that would stay, and keeps superblock @kept */
+	u64 kept;
 } own;
 
 static void some_writes(struct host *h)
@@ -310,6 +313,45 @@ static void second_lost(struct script *x)
 	more_writes(x);
 }
 
+/* The next superblock: the SSD that would stay keeps it, and the new one fails it. */
+static void keep_superblock(struct host *h)
+{
+	u64 next = h->pool->sb->sequence + 1;
+
+	own.kept = next;
+	life_hold_superblock(own.stays, 3, next);
+	life_fail_superblock(own.new_disk, 3, next);
+}
+
+/*
+ * The exchange is undone. An SSD that was given up meanwhile, and still has a write, is not in use
+ * again: that write may come much later, over a newer superblock.
+ */
+static void undone_beside_a_stray(struct script *x)
+{
+	struct host *h = &x->host;
+	u32 at = own.swap->leg == 2 ? 3 : 2;
+	struct kvp_leg *leg = host_leg(h, at);
+
+	own.stays = host_disk(&x->start, at);
+	own.new_disk = x->disks - 1;
+	host_flush(h);
+	host_checkpoint(h);
+	h->may_fail = true;
+	h->quiesced = keep_superblock;
+	if (!host_replace_ssds(h, &own.new))
+		sim_fail("replaced: the case was not set up");
+	disks.nr_faults = 0;
+	expect_ssds(x, false);
+	if (!kvp_leg_has_strays(leg))
+		sim_fail("the SSD has answered: the case was not set up");
+	if (kvp_leg_in_sync(leg) || leg->has_sequence > own.kept)
+		sim_fail("the SSD is in use again, and has not answered all requests");
+	disks_release(own.stays);
+	h->may_fail = false;
+	more_writes(x);
+}
+
 /* A table that names one missing SSD in two places is refused: no start would take such legs. */
 static void expect_no_twin(struct script *x, const struct kvp_sb *sb)
 {
@@ -440,6 +482,8 @@ static void all_of(const struct swap *s)
 		case_of("ssds-hanging", s, hanging, 0);
 	if (s->leg)
 		case_of("ssds-new-hangs", s, new_one_hangs, 0);
+	if (s->leg && !s->lost && s->start.cache > 1 && !s->start.parity)
+		case_of("ssds-undone-beside-a-stray", s, undone_beside_a_stray, 0);
 	if (s->lost && s->leg != s->lost)
 		case_of("ssds-second-lost", s, second_lost, 0);
 	if (rows)
