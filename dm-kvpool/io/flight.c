@@ -33,6 +33,7 @@
  * @dev: the request that the leg has
  * @list: on set->list, set->strays, or set->kept, by set->lock; or in the reserve, by flights.lock
  * @bdev: of a stray: its device
+ * @flushes: of a stray: the device may flush its cache for it
  * @began: ns at which it was first sent; 0: it is not timed (io/slow.h)
  * @first: jiffies at which it was first sent; each piece, and the flush of @apart, begin anew
  * @since: jiffies at which it was last sent
@@ -63,7 +64,7 @@ struct kvp_flight {
 	struct delayed_work again;
 	struct work_struct gone;
 	u32 tries, nr;
-	bool resting, own, apart, reserved, came;
+	bool resting, own, apart, reserved, came, flushes;
 	u32 at, of;
 	struct page *pages[];
 };
@@ -523,6 +524,26 @@ static void judge_flush(struct kvp_io *io)
 	}
 }
 
+/*
+ * The same for a stray. A leg in use has strays only of requests that are brief, such as a
+ * heartbeat. The leg that the stray was for may not exist any more: the device tells. By the set's
+ * lock: if a leg that returns finds no strays, this was before.
+ */
+static void __judge_stray(const struct kvp_flight *f)
+{
+	struct kvp_pool *pool = f->pool;
+	u32 i;
+
+	if (!f->flushes || !f->dev.error || unissued(&f->dev))
+		return;
+	for (i = 0; i < kvp_legs_beside(pool); i++) {
+		struct kvp_leg *leg = kvp_leg_beside(pool, i);
+
+		if (leg->bdev == f->bdev && kvp_leg_takes_writes(leg))
+			WRITE_ONCE(leg->flush_lost, true);
+	}
+}
+
 static void bare_done(struct kvp_io *io)
 {
 	judge_flush(io);
@@ -712,6 +733,8 @@ static void come_back(struct kvp_flight *f)
 	if (io) {
 		WRITE_ONCE(f->dev.leg->answered, jiffies);
 		judge_flush(&f->dev);
+	} else {
+		__judge_stray(f);
 	}
 	f->io = NULL;
 	list_del_init(&f->list);
@@ -901,6 +924,7 @@ static struct kvp_io *__stray(struct kvp_flight *f)
 	f->io = NULL;
 	WRITE_ONCE(f->dev.stray, true);
 	f->bdev = f->dev.leg->bdev;
+	f->flushes = flushes(&f->dev);
 	/* The leg gets another flight when there is memory. */
 	if (f->reserved)
 		leave_reserve(f);

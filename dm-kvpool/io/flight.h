@@ -66,6 +66,8 @@
  *    That does not count any more.
  *  - The leg is given up between the two: the request ends as any other of that leg. The flush is
  *    not sent, or becomes a stray.
+ *  - The flush is a stray, its leg is in use, and it fails: its sender could do without it, and has
+ *    not waited (kvp_io.brief). That counts as that of any flush.
  *  - Two writes of one leg have ended, and each sends its flush: neither waits for the other. The
  *    block layer makes one flush of flushes that wait together.
  *  - There is no memory for a flight, and the request goes in pieces: all of them are written

@@ -428,6 +428,30 @@ static void one_leg_hangs(struct script *b)
 	host_stop(&b->host);
 }
 
+/*
+ * A leg that has no FUA of its own keeps a block for longer than the pool waits for it, and then
+ * fails it. That may have been the flush, and what else the leg had in its cache is lost.
+ */
+static void flush_fails_late(struct script *b)
+{
+	begin(b, 10);
+	disks.fua = FUA_CLAIMED;
+	host_write(&b->host, 40, 8, true);
+	disks.stalls_writes = true;
+	disks_stall(1, KVP_BEAT_BLOCK, KVP_BEAT_BLOCK + KVP_BEAT_SLOTS - 1);
+	disks_fault(FAULT_WRITE_EIO, 1, KVP_BEAT_BLOCK,
+		    KVP_BEAT_BLOCK + KVP_BEAT_SLOTS - 1)->times = 1;
+	while (!kvp_leg_has_strays(&b->host.pool->legs[1]))
+		host_sleep(10);
+	expect_in_use(b, 3);
+	disks_release_all();
+	host_sleep(50);
+	host_write(&b->host, 60, 1, true);
+	expect_in_use(b, 1);
+	expect_works(b);
+	host_stop(&b->host);
+}
+
 /* A leg that returns has the block of a host that used it alone, or one of long ago. */
 static void a_leg_returns_with_another_claim(struct script *b)
 {
@@ -573,6 +597,7 @@ void run_heartbeat(void)
 	beats("all-refuse", every_leg_refuses_it);
 	beats("no-claim", no_leg_takes_the_claim);
 	beats("hangs", one_leg_hangs);
+	beats("flush-fails-late", flush_fails_late);
 	beats("returns", a_leg_returns_with_another_claim);
 	beats("suspended", a_suspended_pool);
 	beats("long-change", a_change_that_takes_long);
