@@ -799,10 +799,10 @@ static int copy_pages(struct kvp_resilver *r, struct kvp_resilver_io *io, struct
 		if (ret == -ENOMEM)
 			return ret;
 		/*
-		 * A page that no leg has cannot be copied. After other errors a leg may have it:
-		 * try again.
+		 * A leg may have the page later. If it is above the leaves and lost on all legs,
+		 * this goes on until it is given up, by order or by a write below.
 		 */
-		if (ret < 0 && ret != -EBADMSG)
+		if (ret < 0)
 			error = ret;
 	}
 	return interrupted(r) ? -EINTR : error;
