@@ -365,11 +365,15 @@ static int commit(struct kvp_pool *pool, struct reshape *x, struct kvp_refusal *
 	return kvp_change_commit(pool, r);
 }
 
-/* Legs go back to their old places, as they are by now; the one that left, as it was. */
-static void put_legs_back(struct kvp_pool *pool, const struct reshape *x)
+/*
+ * Legs go back to their old places, as they are by now; the one that left, as it was. Returns those
+ * that were given up or left, as bits.
+ */
+static u64 put_legs_back(struct kvp_pool *pool, const struct reshape *x)
 {
 	struct kvp_leg *legs = pool->legs;
 	u32 nr = x->old->leg_count, i;
+	u64 out = x->comes ? 0 : BIT_ULL(x->at);
 
 	if (x->comes) {
 		memmove(&legs[x->at], &legs[x->at + 1], (nr - x->at) * sizeof(*legs));
@@ -380,18 +384,21 @@ static void put_legs_back(struct kvp_pool *pool, const struct reshape *x)
 	}
 	number_legs(pool);
 	for (i = 0; i < nr; i++)
-		kvp_change_put_back(&legs[i], &x->legs[i]);
+		if (kvp_change_put_back(&legs[i], &x->legs[i]))
+			out |= BIT_ULL(i);
+	return out;
 }
 
 /*
  * Give the pool its old shape. If some leg may have the new superblock, write a newer one with the
- * old shape. A leg that has the new one did not go on without the leg that was to leave. So that
- * leg is in sync as of the newer superblock.
+ * old shape.
  */
 static void undo(struct kvp_pool *pool, struct reshape *x)
 {
+	u64 out;
+
 	kvp_events_hold(pool);
-	put_legs_back(pool, x);
+	out = put_legs_back(pool, x);
 	/* The queue of that place may belong to another device by now. */
 	pool->legs[x->at].queue = NULL;
 	kvp_take_shape(pool, x->old);
@@ -400,8 +407,7 @@ static void undo(struct kvp_pool *pool, struct reshape *x)
 	if (!x->tried)
 		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
-	if (!x->comes && pool->sb->legs[x->at].state == KVP_LEG_IN_SYNC)
-		pool->sb->legs[x->at].in_sync_epoch = pool->sb->epoch;
+	kvp_change_in_sync_again(pool, out);
 	kvp_sb_undone(pool);
 }
 

@@ -436,17 +436,22 @@ static int label_and_commit(struct kvp_pool *pool, struct replacement *x, struct
 			  "an SSD failed as it was written to");
 }
 
-/* The old SSDs go back to their places: those that would have stayed, as they are by now. */
-static void put_legs_back(struct kvp_pool *pool, struct replacement *x)
+/*
+ * The old SSDs go back to their places: those that would have stayed, as they are by now. Returns
+ * those that were given up, as bits.
+ */
+static u64 put_legs_back(struct kvp_pool *pool, struct replacement *x)
 {
 	u32 first = first_ssd(x), i;
+	u64 out = 0;
 
 	for (i = 0; i < nr_ssds(x->next); i++) {
 		struct kvp_leg *leg = &pool->legs[first + i];
 
 		if (x->from[i] == NEW)
 			continue;
-		kvp_change_put_back(leg, &x->legs[x->from[i]]);
+		if (kvp_change_put_back(leg, &x->legs[x->from[i]]))
+			out |= BIT_ULL(first + x->from[i]);
 		x->legs[x->from[i]] = *leg;
 	}
 	memcpy(&pool->legs[first], x->legs, nr_ssds(x->old) * sizeof(*x->legs));
@@ -455,6 +460,7 @@ static void put_legs_back(struct kvp_pool *pool, struct replacement *x)
 		/* Other devices may have got the queues of these places. */
 		pool->legs[first + i].queue = NULL;
 	}
+	return out;
 }
 
 /*
@@ -462,8 +468,10 @@ static void put_legs_back(struct kvp_pool *pool, struct replacement *x)
  */
 static void undo(struct kvp_pool *pool, struct replacement *x)
 {
+	u64 out;
+
 	kvp_events_hold(pool);
-	put_legs_back(pool, x);
+	out = put_legs_back(pool, x);
 	kvp_take_shape(pool, x->old);
 	/*
 	 * The last SSD of the new set may have failed, and set this. If one of the old set has, it
@@ -476,6 +484,7 @@ static void undo(struct kvp_pool *pool, struct replacement *x)
 	if (!x->tried)
 		return;
 	WRITE_ONCE(pool->sb->epoch, pool->sb->epoch + 1);
+	kvp_change_in_sync_again(pool, out);
 	kvp_sb_undone(pool);
 }
 

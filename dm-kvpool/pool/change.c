@@ -152,17 +152,30 @@ int kvp_change_commit(struct kvp_pool *pool, struct kvp_refusal *r)
 	return kvp_sb_commit(pool) ? kvp_change_no_superblock(r) : 0;
 }
 
-void kvp_change_put_back(struct kvp_leg *leg, const struct kvp_leg *was)
+bool kvp_change_put_back(struct kvp_leg *leg, const struct kvp_leg *was)
 {
 	struct kvp_pool *pool = leg->pool;
 	unsigned long flags;
+	bool was_given_up;
 
 	lockdep_assert_held(&pool->sb_lock);
 	spin_lock_irqsave(&pool->members_lock, flags);
+	was_given_up = leg->state != was->state;
 	WRITE_ONCE(leg->keeps_log, was->keeps_log);
 	WRITE_ONCE(leg->left_at, was->left_at);
 	WRITE_ONCE(leg->state, was->state);
 	spin_unlock_irqrestore(&pool->members_lock, flags);
+	return was_given_up;
+}
+
+void kvp_change_in_sync_again(struct kvp_pool *pool, u64 which)
+{
+	u32 i;
+
+	lockdep_assert_held(&pool->sb_lock);
+	for (i = 0; i < pool->nr_legs; i++)
+		if ((which >> i & 1) && kvp_leg_in_sync(&pool->legs[i]))
+			pool->sb->legs[i].in_sync_epoch = pool->sb->epoch;
 }
 
 void kvp_change_leave_strays(struct kvp_pool *pool)

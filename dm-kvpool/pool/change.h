@@ -115,8 +115,20 @@ int __must_check kvp_change_join(struct kvp_pool *pool, u32 at, struct page *pag
  * Nothing was written without the leg. All else stays as it is by now, above all what is known of
  * its label: a slot may be torn (R27), and a flush may be lost (R20). Caller holds sb_lock; takes
  * members_lock.
+ *
+ * Return: true if it had been given up. See kvp_change_in_sync_again().
  */
-void kvp_change_put_back(struct kvp_leg *leg, const struct kvp_leg *was);
+bool kvp_change_put_back(struct kvp_leg *leg, const struct kvp_leg *was);
+
+/**
+ * kvp_change_in_sync_again() - the next superblock undoes a change, and calls legs in sync again
+ * @which: legs that had been given up, or were about to leave, as bits
+ *
+ * A leg may have a superblock of the change that calls them out, and lack the next one. It did not
+ * go on without them. Without this it would look like one that did (kvp_sb_forked()). pool->sb has
+ * the old shape and the epoch of the next superblock. Caller holds sb_lock.
+ */
+void kvp_change_in_sync_again(struct kvp_pool *pool, u64 which);
 
 /**
  * kvp_change_leave_strays() - give up again the legs that have not answered all requests

@@ -615,6 +615,42 @@ static void undone_beside_a_read(struct script *l)
 	end_attached(l);
 }
 
+/*
+ * The next superblock fails on the first leg of the first vdev, which is given up. The second one
+ * calls it out, and fails on the other leg. The third one undoes the change, and fails on the last
+ * leg, which the pool can spare.
+ */
+static void fail_three_superblocks(struct host *h)
+{
+	fail_superblock(&h->pool->legs[0], 0);
+	fail_superblock(&h->pool->legs[1], 1);
+	fail_superblock(&h->pool->legs[h->pool->nr_legs - 1], 2);
+}
+
+/*
+ * A leg was given up during the change, and is in use again after the undo. The last leg has the
+ * superblock that calls it out, and not the one that undoes that. It did not go on without the leg,
+ * and returns.
+ */
+static void undone_and_one_calls_another_out(struct script *l)
+{
+	u32 last = l->start.legs - 1;
+
+	writes(4);
+	l->host.quiesced = fail_three_superblocks;
+	if (!try_attach(l, l->disks - 1))
+		sim_fail("one leg more without a superblock");
+	if (kvp_leg_in_sync(&l->host.pool->legs[last]))
+		sim_fail("the last leg has all superblocks: the case was not set up");
+	if (!kvp_leg_in_sync(&l->host.pool->legs[0]))
+		sim_fail("leg 0 is out: the case was not set up");
+	writes(3);
+	life_stop(l);
+	disks.nr_faults = 0;
+	script_start(l);
+	end_in_sync(l);
+}
+
 /* How many rings of @disk were asked to take superblock @sequence. */
 static u32 rings_asked(u32 disk, u64 sequence)
 {
@@ -1308,6 +1344,8 @@ static void attach_of(const struct shape *s)
 	lives(NAMED(refused_beside_one_that_moves), s, 1);
 	lives(NAMED(changed_beside_one_that_hangs), s, 1);
 	lives(NAMED(undone_beside_a_read), s, 4);
+	if (s->start.second == 2 && !s->vdev && s->start.legs == 4)
+		lives(NAMED(undone_and_one_calls_another_out), s, 1);
 	if (!s->vdev && s->start.legs - s->start.second - s->start.cache > 1)
 		lives(NAMED(undone_beside_a_stray), s, 2);
 	if (!s->vdev)
