@@ -20,6 +20,7 @@ static const char *const state_words[VERIFY_STATES] = {
 	[VERIFY_TORN] = "torn",
 	[VERIFY_POISONED] = "poisoned",
 	[VERIFY_UNREPAIRED] = "unrepaired",
+	[VERIFY_UNREAD] = "unread",
 };
 
 static bool ring_lost(const struct label *l)
@@ -175,6 +176,10 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 		return "durable log entries are damaged on every leg given: find another leg";
 	if (state == LOG_NEWER)
 		return "the log is newer than every superblock given: find another leg";
+	if (c->v.blocks[VERIFY_UNREAD])
+		return "a leg does not give blocks of which it may have the only newest version, "
+		       "so the pool would not start: try again, or repair that leg; nothing is "
+		       "lost";
 	if (c->v.pages_lost || c->v.blocks[VERIFY_UNREPAIRED])
 		return "some blocks are lost on every leg given: find another leg, or restore "
 		       "them from a backup";
@@ -189,7 +194,7 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 
 static int exit_of(const struct check *c, const char *text)
 {
-	if (!opened_readable(&c->legs) || c->found->fork ||
+	if (!opened_readable(&c->legs) || c->found->fork || c->v.blocks[VERIFY_UNREAD] ||
 	    log_state(opened_log(&c->legs), &c->v.log) != LOG_SOUND)
 		return EXIT_FAULTED;
 	return text ? EXIT_DEGRADED : EXIT_DONE;

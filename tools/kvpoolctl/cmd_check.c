@@ -52,10 +52,12 @@ static void print_contents(json_object *o)
 	printf("  table: %" PRIu64 " pages good, %" PRIu64 " lost\n",
 	       json_number_at(o, "table.pages_good"), json_number_at(o, "table.pages_lost"));
 	printf(" blocks: %" PRIu64 " valid, %" PRIu64 " in the log, %" PRIu64 " unwritten, %"
-	       PRIu64 " torn, %" PRIu64 " poisoned, %" PRIu64 " unrepaired\n",
+	       PRIu64 " torn, %" PRIu64 " poisoned, %" PRIu64 " unrepaired, %" PRIu64
+	       " unread\n",
 	       json_number_at(o, "blocks.valid"), json_number_at(o, "blocks.in_log"),
 	       json_number_at(o, "blocks.unwritten"), json_number_at(o, "blocks.torn"),
-	       json_number_at(o, "blocks.poisoned"), json_number_at(o, "blocks.unrepaired"));
+	       json_number_at(o, "blocks.poisoned"), json_number_at(o, "blocks.unrepaired"),
+	       json_number_at(o, "blocks.unread"));
 	check_print_damage(o);
 	if (json_at(o, "cache"))
 		printf("  cache: %" PRIu64 " clean copies verified, %" PRIu64 " rotten%s\n",

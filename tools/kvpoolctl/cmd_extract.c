@@ -27,6 +27,9 @@ static const char *advice(const struct extract *x)
 		       "newest writes; try again, or find another leg";
 	if (import_may_lack(x->legs.found))
 		return "legs that were not given may hold newer data: name them too";
+	if (x->v.blocks[VERIFY_UNREAD])
+		return "a leg does not give blocks of which it may have the only newest version: "
+		       "they are holes in the copy; try again, or repair that leg";
 	if (x->v.pages_lost || x->v.blocks[VERIFY_UNREPAIRED])
 		return "some blocks are lost on every leg given, and are holes in the copy: find "
 		       "another leg, or restore them from a backup";

@@ -82,6 +82,12 @@ int device_apart_soon(const char *path, int (*work)(void *arg, struct err *err),
  */
 int device_read(const struct device *d, u64 block, u32 count, void *buf);
 
+/** device_lost() - has the medium lost what device_read() did not read? No later try helps then */
+static inline bool device_lost(int error)
+{
+	return error == -ENODATA || error == -EILSEQ;
+}
+
 /** blocks_alloc() - memory for @count blocks, aligned; NULL when there is none */
 void *blocks_alloc(u32 count);
 

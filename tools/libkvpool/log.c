@@ -127,7 +127,7 @@ bool walker_follows(const struct walker *k, const struct kvp_log_hdr *h, struct 
 /* An error of a device, apart from what a header that was read may say. -EILSEQ: it is lost. */
 static int no_answer(int error)
 {
-	return walker_lost(error) ? -EILSEQ : -EIO;
+	return device_lost(error) ? -EILSEQ : -EIO;
 }
 
 /* Some of the entry cannot be read: its header alone may tell that it is no next entry. */

@@ -70,8 +70,8 @@ static void load_leg(struct log_rows *r, unsigned int place)
 		int error = whole ? 0 : device_read(p->legs[place], at + i, 1, block);
 
 		if (error) {
-			r->unread[first + i * n] = !walker_lost(error);
-			r->lost[first + i * n] = walker_lost(error);
+			r->unread[first + i * n] = !device_lost(error);
+			r->lost[first + i * n] = device_lost(error);
 			continue;
 		}
 		r->there[first + i * n] = true;

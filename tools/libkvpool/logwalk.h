@@ -44,12 +44,6 @@ int walker_decode(const struct walker *k, const void *buf, u32 avail, u64 lsn,
 		  struct kvp_log_hdr *h,
 		  struct kvp_why *why);
 
-/** walker_lost() - has the medium lost what was read with this error? Then no later try helps. */
-static inline bool walker_lost(int error)
-{
-	return error == -ENODATA || error == -EILSEQ;
-}
-
 /** walker_may_be_entry() - does a header of this log that names @lsn start here? */
 bool walker_may_be_entry(const struct walker *k, const void *block, u64 lsn);
 

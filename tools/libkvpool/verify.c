@@ -30,7 +30,7 @@ void verify_note(struct checker *c, u64 block, enum verify_state state)
 	c->v->blocks[state]++;
 	if (c->states)
 		c->states[block - c->first] = (u8)state;
-	if (state == VERIFY_POISONED || state == VERIFY_UNREPAIRED)
+	if (state == VERIFY_POISONED || state == VERIFY_UNREPAIRED || state == VERIFY_UNREAD)
 		note_range(c->v, block, state);
 }
 
@@ -67,15 +67,17 @@ static void read_view(struct checker *c, unsigned int leg, u32 from, u32 count)
 	struct leg_view *view = &c->views[leg];
 	u64 at = p->g->data_start + c->base + from;
 	u8 *buf = view->data + ((size_t)from << KVP_BLOCK_SHIFT);
+	int error;
 	u32 i;
 
-	memset(view->failed + from, 0, count);
+	memset(view->said + from, LEG_GAVE, count);
 	if (!device_read(p->legs[leg], at, count, buf))
 		return;
 	for (i = 0; i < count; i++) {
-		if (!device_read(p->legs[leg], at + i, 1, buf + ((size_t)i << KVP_BLOCK_SHIFT)))
+		error = device_read(p->legs[leg], at + i, 1, buf + ((size_t)i << KVP_BLOCK_SHIFT));
+		if (!error)
 			continue;
-		view->failed[from + i] = true;
+		view->said[from + i] = device_lost(error) ? LEG_LOST : LEG_SILENT;
 		leg_result(c, (int)leg)->read_errors++;
 	}
 }
@@ -88,13 +90,18 @@ void verify_read(struct checker *c, u32 from, u32 to)
 		read_view(c, i, from, to - from);
 }
 
-/* The home of @block, a block of the pool, on a leg; NULL: it cannot be read. */
-static const u8 *home(const struct checker *c, unsigned int leg, u64 block)
+const u8 *verify_home(struct checker *c, unsigned int leg, u64 slot)
 {
-	size_t slot = (size_t)(block - c->first);
+	const struct leg_view *view = &c->views[leg];
 
-	return c->views[leg].failed[slot] ? NULL :
-	       c->views[leg].data + (slot << KVP_BLOCK_SHIFT);
+	c->silent |= view->said[slot] == LEG_SILENT;
+	return view->said[slot] == LEG_GAVE ? view->data + (slot << KVP_BLOCK_SHIFT) : NULL;
+}
+
+/* The home of @block, a block of the pool, on a leg; NULL: it cannot be read. */
+static const u8 *home(struct checker *c, unsigned int leg, u64 block)
+{
+	return verify_home(c, leg, block - c->first);
 }
 
 /* Bit per leg whose home of @block has the sum @crc. */
@@ -187,20 +194,31 @@ static enum verify_state in_log(struct checker *c, u64 block, const struct repla
 }
 
 /*
+ * The same below intents that were not found. If a leg was silent about its home, it may have what
+ * they wrote. Only this version at home shows that it was not written.
+ */
+static enum verify_state older_in_log(struct checker *c, u64 block, const struct replay_rec *rec)
+{
+	if (!c->silent)
+		return in_log(c, block, rec);
+	return legs_with(c, block, rec->crc) ? VERIFY_OK : VERIFY_UNREAD;
+}
+
+/*
  * No version was found below intents: home has the torn rest of a write, or the block is lost. A
- * recovery takes the rest from the first leg that can be read.
+ * recovery takes the rest from the first leg that can be read, unless a leg is silent.
  */
 static enum verify_state torn_or_lost(struct checker *c, u64 block,
 				      const struct replay_rec *newest)
 {
 	unsigned int i;
 
-	for (i = 0; verify_open(c, newest->lsn) && i < c->pool->leg_count; i++) {
+	for (i = 0; !c->silent && verify_open(c, newest->lsn) && i < c->pool->leg_count; i++) {
 		c->found = home(c, i, block);
 		if (c->found)
 			return VERIFY_TORN;
 	}
-	return VERIFY_UNREPAIRED;
+	return c->silent ? VERIFY_UNREAD : VERIFY_UNREPAIRED;
 }
 
 /*
@@ -229,11 +247,12 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 	size_t n = replay_get(&c->replay, block, &recs, &discard), i;
 	enum verify_state state;
 
+	c->silent = false;
 	for (i = 0; i < n; i++) {
 		if (newest_first(discard, &recs[i]) || replay_settled(&c->replay, &recs[i]))
 			break;
 		if (recs[i].kind == KVP_REC_DATA)
-			return in_log(c, block, &recs[i]);
+			return older_in_log(c, block, &recs[i]);
 		if (has_twin(c, recs, i, n, discard))
 			continue;
 		if (legs_with(c, block, recs[i].crc))
@@ -241,11 +260,17 @@ static enum verify_state resolve(struct checker *c, u64 block, u64 entry)
 		if (!verify_open(c, recs[i].lsn))
 			return torn_or_lost(c, block, &recs[0]);
 	}
-	if (newest_first(discard, i < n ? &recs[i] : NULL) && !replay_settled(&c->replay, discard))
-		return VERIFY_UNWRITTEN;
 	/* The first @i records are intents whose result is unknown. */
-	state = by_table(c, block, entry, i);
-	return state == VERIFY_UNREPAIRED && i ? torn_or_lost(c, block, &recs[0]) : state;
+	if (newest_first(discard, i < n ? &recs[i] : NULL) && !replay_settled(&c->replay, discard))
+		state = VERIFY_UNWRITTEN;
+	else
+		state = by_table(c, block, entry, i);
+	if (!i || state == VERIFY_OK)
+		return state;
+	/* No home shows that what they wrote is not there. */
+	if (c->silent)
+		return VERIFY_UNREAD;
+	return state == VERIFY_UNREPAIRED ? torn_or_lost(c, block, &recs[0]) : state;
 }
 
 /* --- blocks of a single or a mirror, below one leaf ------------------------------------------- */

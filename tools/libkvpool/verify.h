@@ -19,12 +19,17 @@ enum verify_state {
 	VERIFY_POISONED,	/* the table calls it lost */
 	/* the table or the log names a version that no leg has and no parity gives */
 	VERIFY_UNREPAIRED,
+	/*
+	 * the log names versions that only home can have, and a leg does not give its home: a start
+	 * is refused, since that leg may have the newest one (R27)
+	 */
+	VERIFY_UNREAD,
 	VERIFY_STATES,
 };
 
 struct verify_range {
 	u64 block, count;
-	enum verify_state state;	/* poisoned or unrepaired */
+	enum verify_state state;	/* poisoned, unrepaired or unread */
 };
 
 struct verify_leg {

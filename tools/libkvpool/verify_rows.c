@@ -19,6 +19,7 @@ enum piece_kind {
 	PIECE_REBUILT,		/* home should have it and does not: made from parity */
 	PIECE_TORN,		/* the torn rest of a write at home */
 	PIECE_LOST,
+	PIECE_UNREAD,		/* a leg that is silent may have it */
 };
 
 struct piece {
@@ -95,14 +96,11 @@ static int leg_of(const struct checker *c, const struct row *r, u32 piece)
 }
 
 /* The piece's block at home, unverified; NULL: it cannot be read. */
-static const u8 *home(const struct checker *c, const struct row *r, u32 piece)
+static const u8 *home(struct checker *c, const struct row *r, u32 piece)
 {
 	int leg = leg_of(c, r, piece);
-	u64 slot = r->row - c->base;
 
-	if (leg < 0 || c->views[leg].failed[slot])
-		return NULL;
-	return c->views[leg].data + (slot << KVP_BLOCK_SHIFT);
+	return leg < 0 ? NULL : verify_home(c, (unsigned int)leg, r->row - c->base);
 }
 
 struct piece_at {
@@ -120,7 +118,7 @@ static u32 sum_of(void *arg, const void *data)
 			   kvp_block_sum(at->c->pool->seed, kvp_parity_addr(at->r->row), data);
 }
 
-static bool home_is(const struct checker *c, const struct row *r, u32 piece, u32 crc)
+static bool home_is(struct checker *c, const struct row *r, u32 piece, u32 crc)
 {
 	struct piece_at at = { c, r, piece };
 	const u8 *data = home(c, r, piece);
@@ -128,7 +126,7 @@ static bool home_is(const struct checker *c, const struct row *r, u32 piece, u32
 	return data && sum_of(&at, data) == crc;
 }
 
-static bool home_is_entry(const struct checker *c, const struct row *r, u32 piece)
+static bool home_is_entry(struct checker *c, const struct row *r, u32 piece)
 {
 	return home_is(c, r, piece, kvp_entry_crc(entry_of(c, r, piece)));
 }
@@ -201,7 +199,7 @@ static bool has_twin(const struct checker *c, const struct row *r, u32 piece,
 }
 
 /* The same, but pass over intents that were cut short, if home does not have their versions. */
-static bool found_before(const struct checker *c, const struct row *r, u32 piece,
+static bool found_before(struct checker *c, const struct row *r, u32 piece,
 			 struct log_at limit, struct version *v)
 {
 	while (version_before(c, r, piece, limit, v)) {
@@ -371,6 +369,21 @@ static void resolve_logged(struct checker *c, struct row *r, u32 i, const struct
 }
 
 /*
+ * An intent was cut short and is not home. May @older count, the next older version; NULL: that of
+ * the table? If a leg is silent, only if it is found whole at home.
+ */
+static bool older_may_count(struct checker *c, const struct row *r, u32 i,
+			    const struct version *older)
+{
+	if (!c->silent)
+		return true;
+	if (!older)
+		return kvp_entry_state(entry_of(c, r, i)) == KVP_ENTRY_VALID;
+	return older->kind == KVP_REC_INTENT ||
+	       (older->kind == KVP_REC_DATA && home_is(c, r, i, older->crc));
+}
+
+/*
  * Resolves the newest version. If an intent was cut short and home lacks its version, the next
  * older one counts.
  */
@@ -378,10 +391,14 @@ static void resolve_piece(struct checker *c, struct row *r, u32 i)
 {
 	struct piece *p = &r->p[i];
 	struct version v;
-	bool found = r->known && version_before(c, r, i, c->log_end, &v), open;
+	bool found = r->known && version_before(c, r, i, c->log_end, &v), open = false;
 
 	p->logged = found;
 	for (;;) {
+		if (open && !older_may_count(c, r, i, found ? &v : NULL)) {
+			p->kind = PIECE_UNREAD;
+			return;
+		}
 		if (found && v.kind == KVP_REC_DATA)
 			return resolve_logged(c, r, i, &v);
 		if (found && v.kind != KVP_REC_INTENT) {
@@ -398,7 +415,11 @@ static void resolve_piece(struct checker *c, struct row *r, u32 i)
 			break;
 		found = version_before(c, r, i, v.at, &v);
 	}
-	if (p->kind == PIECE_LOST && r->in_flight && home(c, r, i))
+	if (p->kind != PIECE_LOST)
+		return;
+	if (r->known && c->silent)
+		p->kind = PIECE_UNREAD;
+	else if (r->in_flight && home(c, r, i))
 		p->kind = PIECE_TORN;
 }
 
@@ -412,6 +433,7 @@ static const enum verify_state states[] = {
 	[PIECE_REBUILT] = VERIFY_OK,
 	[PIECE_TORN] = VERIFY_TORN,
 	[PIECE_LOST] = VERIFY_UNREPAIRED,
+	[PIECE_UNREAD] = VERIFY_UNREAD,
 };
 
 /* Blames a leg that differs from the table although the log does not explain it. */
@@ -432,7 +454,7 @@ static void blame_row(struct checker *c, const struct row *r)
 }
 
 /* The contents of the piece that was resolved last; NULL: it has none. */
-static const u8 *contents(const struct checker *c, const struct row *r, u32 piece)
+static const u8 *contents(struct checker *c, const struct row *r, u32 piece)
 {
 	switch (r->p[piece].kind) {
 	case PIECE_LOG:
@@ -453,6 +475,7 @@ static void check_row(struct checker *c, u64 row, bool logged, enum verify_state
 	struct version v;
 	u32 i;
 
+	c->silent = false;
 	for (i = 1; logged && !r.known && i < c->pool->g->leg_count; i++)
 		r.known = version_before(c, &r, i, c->log_end, &v);
 	for (i = 1; i < c->pool->g->leg_count; i++) {

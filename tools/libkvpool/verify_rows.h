@@ -8,10 +8,17 @@
 
 #define LEAF_BLOCKS	KVP_PTRS_PER_PAGE	/* the most blocks below one leaf */
 
+/* What a leg said when a block was read. */
+enum leg_said {
+	LEG_GAVE,
+	LEG_LOST,	/* the medium has lost the block: no later try helps */
+	LEG_SILENT,	/* it was not read: a later try may succeed */
+};
+
 /* One leg's blocks at home below one leaf. */
 struct leg_view {
 	u8 *data;			/* LEAF_BLOCKS blocks */
-	bool failed[LEAF_BLOCKS];	/* cannot be read */
+	u8 said[LEAF_BLOCKS];		/* enum leg_said */
 };
 
 struct row_buffers;
@@ -27,6 +34,11 @@ struct checker {
 	struct row_buffers *rows;
 	void *block;				/* scratch block of the log */
 	const u8 *found;			/* contents of the block just resolved, or NULL */
+	/*
+	 * A leg in sync was silent about a home of the block, or row, that is being resolved. So it
+	 * may have the newest version (R27).
+	 */
+	bool silent;
 	/* of the blocks below the leaf: for v->contents; NULL: it is not given */
 	u8 *data, *states;
 	/* the leaf being checked */
@@ -42,6 +54,12 @@ struct checker {
  * verify_read() - read homes from @from to before @to of a leaf, counted from c->base, on every leg
  */
 void verify_read(struct checker *c, u32 from, u32 to);
+
+/**
+ * verify_home() - home @slot, counted from c->base, on legs[@leg]; NULL: it cannot be read, and
+ * c->silent is set if a later try may succeed
+ */
+const u8 *verify_home(struct checker *c, unsigned int leg, u64 slot);
 
 /** verify_note() - count a block */
 void verify_note(struct checker *c, u64 block, enum verify_state state);
