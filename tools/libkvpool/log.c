@@ -429,45 +429,133 @@ static void look_at_block(struct walker *k, unsigned int leg, u64 lsn, u64 at, u
 		k->w->watermark = h.durable;
 }
 
-/* Looks at @count blocks from @lsn on one leg, within a segment. */
-static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count)
+/*
+ * Blocks behind the log's end, as in a recovery (recovery/unread.c). A few bad sectors there may
+ * exist for years. But if most could not be read, or an error says so, a leg does not answer.
+ */
+struct asked {
+	u64 asked, missed;
+	unsigned int worst;	/* rank() of their errors */
+	u64 lsn;		/* of the block with that error */
+};
+
+/* Those behind the end up to @far, and the first ones of the segments from there on. */
+struct beyond {
+	u64 far;
+	struct asked near_end, firsts;
+};
+
+/* How likely is it that a later try reads the block? Least if the medium has lost it for good. */
+static unsigned int rank(int error)
 {
+	if (!error)
+		return 0;
+	if (device_lost(error))
+		return 1;
+	return error == -EIO ? 2 : 3;
+}
+
+/* @missed: rank() of the error, if no leg gave the block at @lsn; else 0 */
+static void count_asked(const struct walker *k, struct beyond *b, u64 lsn, unsigned int missed)
+{
+	struct asked *a = lsn < b->far ? &b->near_end : &b->firsts;
+
+	if (lsn >= b->far && lsn % k->pool->g->segment_blocks)
+		return;
+	a->asked++;
+	a->missed += !!missed;
+	if (missed <= a->worst)
+		return;
+	a->worst = missed;
+	a->lsn = lsn;
+}
+
+static bool in_vain(const struct asked *a)
+{
+	return a->worst > 2 || (a->worst == 2 && a->missed > 1 && a->missed > a->asked / 2);
+}
+
+/* What the legs whose turn it is said of a block: the rank of the worst error, until one gave it */
+struct told {
+	bool given;
+	u8 missed;
+};
+
+/*
+ * Looks at @count blocks from @lsn on one leg, within a segment. @told: of each of them; a leg of
+ * another turn may have an entry of an older activation, but tells nothing of this one.
+ */
+static void look_at(struct walker *k, unsigned int leg, u64 lsn, u32 count, struct told *told)
+{
+	int error;
 	u64 at;
 	u32 i;
 
 	if (!room_on(k, leg, lsn, &at))
 		return;
+	error = leg_read(k, leg, at, count, k->buf[0]);
 	/* an unreadable block must not hide the others */
-	if (leg_read(k, leg, at, count, k->buf[0])) {
-		for (i = 0; count > 1 && i < count; i++)
-			look_at(k, leg, lsn + i, 1);
+	if (error && count > 1) {
+		for (i = 0; i < count; i++)
+			look_at(k, leg, lsn + i, 1, told + i);
 		return;
 	}
-	for (i = 0; i < count; i++)
-		look_at_block(k, leg, lsn, at, i, count);
+	for (i = 0; i < count; i++) {
+		if (!error)
+			look_at_block(k, leg, lsn, at, i, count);
+		if (kvp_log_turn(&k->track, lsn + i) != k->legs[leg].pool->vdev)
+			continue;
+		told[i].given |= !error;
+		if (rank(error) > told[i].missed)
+			told[i].missed = (u8)rank(error);
+	}
 }
 
 /*
  * An entry beyond the end may name a higher watermark than the entries before it: then one of those
  * is damaged. An entry with a higher epoch than the superblock's shows that the superblock is old.
  */
-static void look_beyond(struct walker *k, u64 limit)
+static void look_beyond(struct walker *k, u64 limit, struct beyond *b)
 {
+	struct told told[KVP_MAX_ENTRY_BLOCKS];
 	u64 lsn = k->lsn, room;
 	unsigned int i;
 	u32 count;
 
-	for (; k->rows && lsn < limit; lsn++)
+	for (; k->rows && lsn < limit; lsn++) {
 		log_rows_look(k, lsn);
+		count_asked(k, b, lsn, rank(log_rows_missed(k->rows, lsn)));
+	}
 	while (lsn < limit) {
 		room = kvp_log_segment_end(k->pool->g, lsn) - lsn;
 		if (room > limit - lsn)
 			room = limit - lsn;
 		count = room < KVP_MAX_ENTRY_BLOCKS ? (u32)room : KVP_MAX_ENTRY_BLOCKS;
+		memset(told, 0, sizeof(told));
 		for (i = 0; i < k->leg_count; i++)
-			look_at(k, i, lsn, count);
+			look_at(k, i, lsn, count, told);
+		for (i = 0; i < count; i++)
+			count_asked(k, b, lsn + i, told[i].given ? 0 : told[i].missed);
 		lsn += count;
 	}
+}
+
+/* Looks behind the end of the log: may more have been durable than was found? */
+static void judge_end(struct walker *k, u64 limit)
+{
+	struct beyond b = {
+		.far = kvp_log_segment_end(k->pool->g, k->lsn + KVP_LOG_UNWITNESSED),
+	};
+	const struct asked *a;
+
+	look_beyond(k, limit, &b);
+	a = in_vain(&b.near_end) ? &b.near_end : &b.firsts;
+	/* what shows damage tells more */
+	if (!in_vain(a) || k->w->unread || k->lsn < k->w->watermark)
+		return;
+	k->w->unread = true;
+	snprintf(k->w->end.text, sizeof(k->w->end.text), "log block %llu: cannot be read, and may "
+		 "show that the log went on", (unsigned long long)a->lsn);
 }
 
 static void judge(struct walker *k)
@@ -572,7 +660,7 @@ int log_walk(const struct offline_pool *pool, struct log_walk *w, log_entry_fn f
 			ret = fn(arg, &h, k->buf[0]);
 	}
 	if (!ret)
-		look_beyond(k, limit);
+		judge_end(k, limit);
 	judge(k);
 	walker_free(k);
 	return ret;

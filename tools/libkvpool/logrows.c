@@ -391,6 +391,22 @@ bool log_rows_find(struct walker *k, u64 lsn, struct kvp_log_hdr *h, struct kvp_
 	return true;
 }
 
+int log_rows_missed(const struct log_rows *r, u64 lsn)
+{
+	u64 end = kvp_log_segment_end(r->pool->g, lsn), at;
+	int error = 0;
+
+	for (at = lsn; at < lsn + 2 && at < end; at++) {
+		if (log_rows_block(r, at))
+			return 0;
+		if (r->unread[at - r->lsn])
+			error = -EIO;
+		else if (r->lost[at - r->lsn] && !error)
+			error = -ENODATA;
+	}
+	return error;
+}
+
 void log_rows_look(struct walker *k, u64 lsn)
 {
 	u32 try, blocks, most = most_header(k->rows, lsn);

@@ -45,6 +45,12 @@ int log_rows_leg(const struct offline_pool *pool, u64 lsn);
  */
 bool log_rows_find(struct walker *k, u64 lsn, struct kvp_log_hdr *h, struct kvp_why *why);
 
+/**
+ * log_rows_missed() - why is no copy of a first block of a header at @lsn there, in the loaded
+ * segment? 0, also if a leg that may not be read has it; or an error as of device_read()
+ */
+int log_rows_missed(const struct log_rows *r, u64 lsn);
+
 /** log_rows_look() - call walker_saw() for a block at @lsn that may be a header */
 void log_rows_look(struct walker *k, u64 lsn);
 

@@ -2060,6 +2060,40 @@ static void test_check_unread_and_torn(void)
 	image_free(&m);
 }
 
+/*
+ * The places of the next entry can be read, and most of what is behind them cannot. An entry there
+ * may show that more was durable, so a start is refused. A few bad sectors are no reason.
+ */
+static void test_check_unread_beyond(void)
+{
+	struct image m;
+	u64 from, to;
+	u32 leg;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.entries[STD_POISONED] = 0;
+	m.sb.flags &= ~KVP_SB_CLEAN;
+	image_seal(&m);
+	from = log_at(&m, kvp_log_segment_end(&m.sb.vdevs[0], m.lsn)) + KVP_BLOCK_SIZE;
+	to = m.sb.vdevs[0].data_start << KVP_BLOCK_SHIFT;
+	expect(from < to);
+	image_fails_from(&m, 0, from, to, EIO);
+	expect_log(&m, "sound", 3);
+	image_fails_from(&m, 1, from, to, EIO);
+	expect_log(&m, "unknown", 3);
+	expect(run_extract(&m) == EXIT_DEGRADED);
+	image_answers();
+	for (leg = 0; leg < 2; leg++)
+		image_fails_from(&m, leg, from, to, ENODATA);
+	expect_log(&m, "sound", 3);
+	image_answers();
+	for (leg = 0; leg < 2; leg++)
+		image_fails_from(&m, leg, from, from + 9 * KVP_BLOCK_SIZE, EIO);
+	expect_log(&m, "sound", 3);
+	image_answers();
+	image_free(&m);
+}
+
 /* The block @block cannot be read from its home on leg @leg: what is said of it? */
 static void expect_home(const struct image *m, u32 leg, u64 block, int error, const char *state)
 {
@@ -3245,6 +3279,7 @@ static void (*const tests[])(void) = {
 	test_check_log_damage,
 	test_check_unread_log,
 	test_check_unread_and_torn,
+	test_check_unread_beyond,
 	test_check_unread_home,
 	test_check_unread_row,
 	test_check_stale_root,

@@ -59,11 +59,16 @@ void image_hangs(const struct image *m, u32 leg)
 	image_hangs_at(m, leg, 0, INT64_MAX);
 }
 
+void image_fails_from(const struct image *m, u32 leg, u64 from, u64 to, int error)
+{
+	image_hangs_at(m, leg, (off_t)from, (off_t)to);
+	silent->error = error;
+}
+
 /* A block at byte @at cannot be read. */
 void image_fails_at(const struct image *m, u32 leg, u64 at, int error)
 {
-	image_hangs_at(m, leg, (off_t)at, (off_t)at + KVP_BLOCK_SIZE);
-	silent->error = error;
+	image_fails_from(m, leg, at, at + KVP_BLOCK_SIZE, error);
 }
 
 void image_answers(void)

@@ -18,6 +18,9 @@ void image_hangs(const struct image *m, u32 leg);
  */
 void image_fails_at(const struct image *m, u32 leg, u64 at, int error);
 
+/** image_fails_from() - the same for all from byte @from to @to */
+void image_fails_from(const struct image *m, u32 leg, u64 from, u64 to, int error);
+
 /** image_answers() - all images can be read again */
 void image_answers(void);
 
