@@ -251,7 +251,7 @@ json_object *check_object(struct ctl *ctl, struct scan *s, int *status, struct e
 	c->v.progress_arg = ctl;
 	if (!opened_begin(s, &c->legs, err)) {
 		c->found = c->legs.found;
-		if (!opened_readable(&c->legs) || !verify_pool(c->legs.pools, &c->v, err))
+		if (!opened_readable(&c->legs) || !opened_verify(&c->legs, &c->v, err))
 			o = report(c, status);
 		opened_end(&c->legs);
 	}

@@ -115,7 +115,7 @@ static int copy(struct ctl *ctl, struct extract *x, struct err *err)
 	x->v.progress_arg = ctl;
 	x->v.contents = target_take;
 	x->v.contents_arg = &x->to;
-	ret = verify_pool(x->legs.pools, &x->v, err);
+	ret = opened_verify(&x->legs, &x->v, err);
 	ret = target_end(&x->to, ret, err) ?: ret;
 	ctl_progress(ctl, "extract", 0, 0);
 	return ret;
@@ -184,7 +184,7 @@ const struct command cmd_extract = {
 		"The log is applied in memory, and every block is verified, or rebuilt from "
 		"parity. Name the SSDs of a cache, too. The legs are only read, and no module is "
 		"needed. Exit status 4: blocks are lost, or newer data may be on legs that were "
-		"not named, or at the end of a log that cannot be read.",
+		"not named, or where a leg cannot be read.",
 	.more = "The copy is complete only if the exit status is 0 or 4. A lost block becomes a "
 		"hole, which reads as zeros, and is listed. Unwritten blocks and blocks of zeros "
 		"become holes, too, so a file is smaller than the pool. Where a write was cut "

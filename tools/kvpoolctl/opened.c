@@ -190,3 +190,37 @@ int opened_fault(const struct opened *o, struct err *err)
 			       "the legs disagree about their history");
 	return 0;
 }
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* Has the label of leg @index been written since the scan? */
+static int same_label(const struct opened *o, const struct device *d, u32 index, struct err *err)
+{
+	const struct kvp_sb *then = o->found->legs[index]->label.sb;
+	struct label now;
+	bool same;
+
+	if (label_read(d, &now, err))
+		return -1;
+	/* without it the leg may just have become unreadable */
+	same = now.sb ? now.sb->sequence == then->sequence && now.sb->epoch == then->epoch :
+		now.unreadable;
+	label_free(&now);
+	return same ? 0 : err_set(err, ERR_ACTIVE, d->path, "export the pool, then again",
+				  "its kvpool label was written while it was read: what was read "
+				  "is of no one state of the pool");
+}
+
+int opened_verify(const struct opened *o, struct verify *v, struct err *err)
+{
+	unsigned int i;
+	u32 n;
+
+	if (verify_pool(o->pools, v, err))
+		return -1;
+	for (n = 0; n < o->found->sb->vdev_count; n++)
+		for (i = 0; i < o->pools[n].leg_count; i++)
+			if (same_label(o, o->pools[n].legs[i], o->pools[n].index[i], err))
+				return -1;
+	return 0;
+}

@@ -3,7 +3,7 @@
 #ifndef KVPOOLCTL_OPENED_H
 #define KVPOOLCTL_OPENED_H
 
-#include "offline.h"
+#include "verify.h"
 
 struct opened {
 	const struct found_pool *found;
@@ -39,5 +39,14 @@ bool opened_readable(const struct opened *o);
  * Return: 0; or -1 with @err, a refusal.
  */
 int opened_fault(const struct opened *o, struct err *err);
+
+/**
+ * opened_verify() - verify_pool(), and look once more whether it was one state that was read
+ *
+ * Nothing holds the legs, so a start may have changed them meanwhile. A start writes labels first.
+ *
+ * Return: 0; or -1 with @err.
+ */
+int opened_verify(const struct opened *o, struct verify *v, struct err *err);
 
 #endif

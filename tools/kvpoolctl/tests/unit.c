@@ -24,6 +24,7 @@
 #include "inspect.h"
 #include "iocount.h"
 #include "layout_tree.h"
+#include "opened.h"
 #include "plan.h"
 #include "pmbr.h"
 #include "pool_object.h"
@@ -2207,6 +2208,36 @@ static void test_check_unread_row(void)
 	image_free(&m);
 }
 
+static void seal_now(void *image, u64 done, u64 total)
+{
+	(void)done, (void)total;
+	image_seal(image);
+}
+
+/* The pool is started while it is read: what was read is of no one state. */
+static void test_check_changing(void)
+{
+	struct verify *v = calloc(1, sizeof(*v));
+	struct opened legs;
+	struct image m;
+	struct scan s;
+	struct err err;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	scan(&m, &s);
+	expect(v && !opened_begin(&s, &legs, &err));
+	expect(!opened_verify(&legs, v, &err));
+	memset(v, 0, sizeof(*v));
+	v->progress = seal_now;
+	v->progress_arg = &m;
+	expect(opened_verify(&legs, v, &err) && err.code == ERR_ACTIVE);
+	expect(strstr(err.why, "while it was read"));
+	opened_end(&legs);
+	scan_free(&s);
+	image_free(&m);
+	free(v);
+}
+
 static void test_check_stale_root(void)
 {
 	const struct image_rec rec = { KVP_REC_DATA, 5, 0, 1 };
@@ -3280,6 +3311,7 @@ static void (*const tests[])(void) = {
 	test_check_unread_log,
 	test_check_unread_and_torn,
 	test_check_unread_beyond,
+	test_check_changing,
 	test_check_unread_home,
 	test_check_unread_row,
 	test_check_stale_root,
