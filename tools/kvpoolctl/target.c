@@ -92,28 +92,68 @@ int target_check(struct target *t, const struct scan *s, struct err *err)
 
 /* --- writing ------------------------------------------------------------------------------- */
 
-static int begin(struct target *t, struct err *err)
-{
-	int flags = O_WRONLY | O_CLOEXEC | (t->exists ? O_TRUNC : O_CREAT | O_EXCL);
-
-	t->begun = true;
-	if (t->dev.rdev) {
-		t->fd = device_claim(&t->dev, err);
-		return t->fd < 0 ? -1 : signature_wipe(t->fd, t->path, err);
-	}
-	t->fd = open(t->path, flags, 0600);
-	if (t->fd < 0)
-		return err_set(err, errno == EACCES || errno == EPERM ? ERR_PERMISSION : ERR_IO,
-			       t->path, "check the path, and its file system", "%s",
-			       strerror(errno));
-	return 0;
-}
-
 static int failed(const struct target *t, u64 block, struct err *err)
 {
 	return err_set(err, ERR_IO, t->path, errno == ENOSPC ? "make room, then again with -f" :
 		       "check the device, then again with -f",
 		       "%s; the copy ends at lba %llu", strerror(errno), (unsigned long long)block);
+}
+
+static bool is_same_file(const struct target *t)
+{
+	struct stat st;
+
+	return !fstat(t->fd, &st) && st.st_dev == t->dev.file_dev && st.st_ino == t->dev.file_ino;
+}
+
+/* Nothing held it while the log was read. It is open now: is it still what was checked? */
+static int check_again(const struct target *t, struct err *err)
+{
+	struct target now = { .path = t->path };
+	int ret;
+
+	if (device_open(t->path, true, &now.dev, err))
+		return -1;
+	if (!device_same(&now.dev, &t->dev) ||
+	    (t->dev.rdev ? now.dev.bytes < t->bytes : !is_same_file(t)))
+		ret = err_set(err, ERR_HELD, t->path, "see what it is now, then ask for it again",
+			      "its path leads to something else than when it was checked, or its "
+			      "size has changed");
+	else
+		ret = check_label(&now, err);
+	device_close(&now.dev);
+	return ret;
+}
+
+static int open_file(struct target *t, struct err *err)
+{
+	t->fd = open(t->path, O_WRONLY | O_CLOEXEC | (t->exists ? 0 : O_CREAT | O_EXCL), 0600);
+	if (t->fd < 0)
+		return err_set(err, errno == EACCES || errno == EPERM ? ERR_PERMISSION : ERR_IO,
+			       t->path, "check the path, and its file system", "%s",
+			       strerror(errno));
+	if (!t->exists)
+		return 0;
+	if (check_again(t, err))
+		return -1;
+	return ftruncate(t->fd, 0) ? failed(t, 0, err) : 0;
+}
+
+static int open_device(struct target *t, struct err *err)
+{
+	/* a claim of a partition would hide what its disk is */
+	if (around_check(&t->dev, err))
+		return -1;
+	t->fd = device_claim(&t->dev, err);
+	if (t->fd < 0 || check_again(t, err))
+		return -1;
+	return signature_wipe(t->fd, t->path, err);
+}
+
+static int begin(struct target *t, struct err *err)
+{
+	t->begun = true;
+	return t->dev.rdev ? open_device(t, err) : open_file(t, err);
 }
 
 static int put(struct target *t, u64 block, u64 count, const u8 *data, struct err *err)

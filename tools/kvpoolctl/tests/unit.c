@@ -36,6 +36,7 @@
 #include "spare_kind.h"
 #include "spares.h"
 #include "stats.h"
+#include "target.h"
 #include "verify.h"
 #include "watch.h"
 #include "watched.h"
@@ -2238,6 +2239,59 @@ static void test_check_changing(void)
 	free(v);
 }
 
+/* May the copy of @of go to @path, which changes after the check? It must not. */
+static void copy_meanwhile(const struct image *of, const char *path, void (*meanwhile)(void *arg),
+			   void *arg, enum err_code code)
+{
+	const struct verify_span span = { .count = 1 };
+	struct target t = { .path = path, .force = true, .bytes = 1 << 20 };
+	struct err err = { 0 };
+	struct scan s;
+
+	scan(of, &s);
+	expect(!target_check(&t, &s, &err));
+	meanwhile(arg);
+	expect(target_take(&t, &span, &err) && err.code == code);
+	target_end(&t, true, &err);
+	scan_free(&s);
+}
+
+static void become_leg(void *image)
+{
+	image_seal(image);
+}
+
+static char copy_path[64];
+
+static void lead_to_leg(void *image)
+{
+	const struct image *m = image;
+
+	expect(!unlink(copy_path) && !symlink(m->path[0], copy_path));
+}
+
+/* What is at the place of the copy is not held while the log is read, and may be a leg then. */
+static void test_target_again(void)
+{
+	struct image m, other;
+	struct scan s;
+	int fd;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	image_make(&other, 1, IMAGE_SMALL);
+	copy_meanwhile(&m, other.path[0], become_leg, &other, ERR_MEMBER);
+	snprintf(copy_path, sizeof(copy_path), "/tmp/kvpool-unit-target.%d", getpid());
+	fd = open(copy_path, O_CREAT | O_WRONLY, 0600);
+	expect(fd >= 0 && !close(fd));
+	copy_meanwhile(&m, copy_path, lead_to_leg, &other, ERR_HELD);
+	expect(!unlink(copy_path));
+	scan(&other, &s);
+	expect(s.pool_count == 1 && !s.pools[0].legs[0]->label.short_by);
+	scan_free(&s);
+	image_free(&m);
+	image_free(&other);
+}
+
 static void test_check_stale_root(void)
 {
 	const struct image_rec rec = { KVP_REC_DATA, 5, 0, 1 };
@@ -3312,6 +3366,7 @@ static void (*const tests[])(void) = {
 	test_check_unread_and_torn,
 	test_check_unread_beyond,
 	test_check_changing,
+	test_target_again,
 	test_check_unread_home,
 	test_check_unread_row,
 	test_check_stale_root,
