@@ -131,7 +131,7 @@ static void paint(const struct page *p, int *first, bool stale)
 	refresh();
 }
 
-/* Waits for a key, at most until @end; false: the user has had enough. */
+/* Waits for a key, at most until @end; false: the user has had enough, or the terminal is gone. */
 static bool handle_key(double end, int *first)
 {
 	double left = end - sample_now();
@@ -139,6 +139,8 @@ static bool handle_key(double end, int *first)
 
 	timeout(left > 0 ? (int)(left * 1000) + 1 : 0);
 	switch (getch()) {
+	case ERR:		/* no key until then, or none ever: then without a wait */
+		return isatty(STDIN_FILENO);
 	case 'q':
 	case 'Q':
 	case 3:			/* Ctrl-C, if it is no signal */

@@ -200,6 +200,9 @@ int top_take(struct top *t, struct err *err)
 	unsigned int i, count = 1;
 	int ret = t->name ? dm_find(t->name, &one, err) : dm_list(&list, &count, err);
 
+	/* That says nothing of the pools: the last view stays. */
+	if (ret && err->code != ERR_NOT_FOUND)
+		return ret;
 	for (i = 0; i < t->count; i++)
 		t->pools[i]->seen = false;
 	for (i = 0; !ret && i < count; i++)

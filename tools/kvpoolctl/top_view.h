@@ -14,8 +14,8 @@ void top_free(struct top *t);
 /**
  * top_take() - take all counters; rates are those since the last call
  *
- * Return: 0; or -1 with @err: device-mapper did not answer, or the named pool is not active. What
- * a single one of several pools does not answer is shown in its place.
+ * Return: 0; or -1 with @err: device-mapper did not answer, and the last view stays; or the named
+ * pool is not active. What a single one of several pools does not answer is shown in its place.
  */
 int top_take(struct top *t, struct err *err);
 

@@ -4,6 +4,7 @@
  *
  * answers [RUNS [FIRST_SEED]]
  * answers top: runs that command on sound answers, for a test of its terminal
+ * answers top-silent: what it shows when device-mapper does not answer any more
  * answers history [-j]: the same
  * answers history-old: the same with an older module
  * answers advised [-v]: are the commands that advice names carried out? (lib/advised.h)
@@ -39,6 +40,7 @@ extern const struct command cmd_add, cmd_attach, cmd_cancel, cmd_clear, cmd_dest
 		cmd_scrub, cmd_set,
 	cmd_status, cmd_top, cmd_trim, cmd_upgrade, cmd_wait, cmd_whois;
 
+static bool no_list;	/* device-mapper does not answer */
 static unsigned long sent, statuses[EXIT_FAULTED + 1];
 static bool all_sound;
 static const char *sound_events;	/* for all_sound, instead of events */
@@ -267,7 +269,8 @@ static struct dm_entry entry(void)
 
 int dm_list(struct dm_entry **list, unsigned int *count, struct err *err)
 {
-	(void)err;
+	if (no_list)
+		return err_set(err, ERR_KERNEL, "device-mapper", "-", "no answer");
 	*list = malloc(sizeof(**list));
 	if (!*list)
 		abort();
@@ -526,6 +529,22 @@ static int run_with(int argc, char **argv)
 	return ctl.cmd ? ctl.cmd->run(&ctl, argc - 1, argv + 1) : 2;
 }
 
+static int run_silent(void)
+{
+	struct top *t = top_new(NULL);
+	struct ctl ctl = { .cmd = &cmd_top };
+	struct err err;
+	int ret;
+
+	all_sound = true;
+	ret = top_take(t, &err);
+	no_list = true;
+	ret |= !top_take(t, &err);
+	top_draw(&ctl, t, 9, stdout);
+	top_free(t);
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long runs = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000, i;
@@ -545,6 +564,8 @@ int main(int argc, char **argv)
 		return run_advised(argc > 2);
 	if (argc > 3 && !strcmp(argv[1], "with"))
 		return run_with(argc - 2, argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "top-silent"))
+		return run_silent();
 	if (argc > 1 && !strcmp(argv[1], "top")) {
 		struct ctl ctl = { .cmd = &cmd_top };
 
