@@ -162,6 +162,12 @@ static const char *leg_name(json_object *leg)
 	return json_text_at(leg, json_at(leg, "path") ? "path" : "uuid");
 }
 
+/* The same for a command: a path that must be cut could be that of another device. */
+static const char *leg_in_order(json_object *leg)
+{
+	return strlen(leg_name(leg)) <= 120 ? leg_name(leg) : json_text_at(leg, "uuid");
+}
+
 /* Is it an SSD of the cache? */
 static bool is_ssd(json_object *pool, json_object *leg)
 {
@@ -239,7 +245,7 @@ static void about_return(json_object *pool, json_object *leg, char *buf, size_t 
 
 	if (faulted)
 		snprintf(another, sizeof(another), "kvpoolctl replace %.64s %.120s NEW puts "
-			 "another in its place", name, leg_name(leg));
+			 "another in its place", name, leg_in_order(leg));
 	snprintf(buf, size, "%s%skvpoolctl online %s %s brings it back, and copies only what it "
 		 "missed%s%s",
 		 faulted ? "Check its cable; then " : "",
@@ -263,7 +269,8 @@ static void about_missing_leg(json_object *pool, json_object *leg, char *buf, si
 	snprintf(buf, size, "%skvpoolctl online %.64s %.120s brings it back, and copies only what "
 		 "it missed. If it is gone for good, kvpoolctl replace %.64s %.120s NEW puts "
 		 "another in its place", first, name,
-		 found ? json_text_at(leg, "found.path") : "DEV", name, leg_name(leg));
+		 found ? path_whole(json_text_at(leg, "found.path"), 120) : "DEV", name,
+		 leg_in_order(leg));
 }
 
 /* The vdev with data that @leg is in; NULL: none. It belongs to @pool. */
@@ -331,7 +338,8 @@ static void about_spare(json_object *pool, json_object *leg, char *buf, size_t s
 	*buf = 0;
 	if (spare)
 		snprintf(buf, size, ". Spare %.120s is free: kvpoolctl replace %.64s %.120s puts "
-			 "it there%s", json_text_at(spare, "path"), name, leg_name(leg),
+			 "it there%s", path_whole(json_text_at(spare, "path"), 120), name,
+			 leg_in_order(leg),
 			 json_flag_at(leg, "by_order") ? "" :
 			 ", and kvpool-monitor does so by itself, if the leg stays away");
 }
@@ -364,7 +372,7 @@ static void about_bad_ssd(json_object *pool, json_object *leg, const char *more,
 			 leg_name(leg));
 	else if (json_at(leg, "found") && !json_at(leg, "found.why"))
 		snprintf(again, sizeof(again), "; kvpoolctl online %.64s %.120s starts it empty",
-			 name, json_text_at(leg, "found.path"));
+			 name, path_whole(json_text_at(leg, "found.path"), 120));
 	about_spare(pool, leg, spare, sizeof(spare));
 	snprintf(buf, size,
 		 "SSD %s of the cache is %s%s: %s. %skvpoolctl replace %s %s NEW puts another in "
@@ -378,8 +386,9 @@ static const char *why_missing(json_object *leg, char *buf, size_t size)
 	bool bad = json_at(leg, "found.why");
 
 	if (json_at(leg, "found")) {
-		snprintf(buf, size, "its device %.120s is there, %s%.200s, and lacks later writes",
-			 json_text_at(leg, "found.path"), bad ? "but " : "and not in use",
+		snprintf(buf, size, "its device %.160s is there, %s%.200s, and lacks later writes",
+			 path_whole(json_text_at(leg, "found.path"), 160),
+			 bad ? "but " : "and not in use",
 			 bad ? json_text_at(leg, "found.why") : "");
 		return buf;
 	}
@@ -404,7 +413,7 @@ static void about_bad_leg(json_object *pool, json_object *leg, unsigned int coun
 {
 	const char *state = json_text_at(leg, "state"), *name = json_text_at(pool, "name");
 	const char *because = "it cannot be used";
-	char more[40] = "", then[900], spare[480], missing[400], losses[64];
+	char more[40] = "", then[900], spare[480], missing[480], losses[64];
 	size_t i;
 
 	if (!strcmp(state, "missing") && is_readonly(pool) && !is_ssd(pool, leg)) {
@@ -485,7 +494,7 @@ static bool takes_copy(json_object *pool, json_object *vdev)
  */
 static void about_change(json_object *pool, json_object *leg, char *buf, size_t size)
 {
-	const char *name = json_text_at(pool, "name"), *dev = leg_name(leg);
+	const char *name = json_text_at(pool, "name"), *dev = leg_in_order(leg);
 	json_object *vdev = vdev_of(pool, leg), *legs = vdev ? json_at(vdev, "legs") : NULL;
 
 	if (is_ssd(pool, leg))
@@ -541,7 +550,8 @@ static void about_stopped_shadow(json_object *pool, json_object *new, char *buf,
 	char is[400] = "", first[300];
 
 	if (json_at(new, "found.why")) {
-		snprintf(is, sizeof(is), " (%.120s, but %.200s)", json_text_at(new, "found.path"),
+		snprintf(is, sizeof(is), " (%.120s, but %.200s)",
+			 path_whole(json_text_at(new, "found.path"), 120),
 			 json_text_at(new, "found.why"));
 		snprintf(first, sizeof(first), "%.256s, then ", json_text_at(new, "found.mend"));
 		mend = first;

@@ -151,7 +151,7 @@ static void add_faults(json_object *log, const struct check *c)
 	}
 }
 
-#define ADVICE_LEN	800	/* a refusal fits */
+#define ADVICE_LEN	1100	/* a refusal fits */
 
 /* The advice that a start would give, in one line; NULL if the pool has no fault. */
 static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_LEN])

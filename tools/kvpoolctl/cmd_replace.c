@@ -48,14 +48,14 @@ static int check_leg(const struct replace_order *o, struct err *err)
 /* A leg in use is replaced only by a device that the user names, or by a spare with --spare. */
 static int refuse_in_use(const struct replace_order *o, char *path, struct err *err)
 {
-	char mend[200];
+	char mend[288];
 	struct err none;
 
 	if (spares_choose(o->e, o->s, o->leg, path, &none))
 		snprintf(mend, sizeof(mend), "name NEW, the device that takes its place");
 	else
-		snprintf(mend, sizeof(mend), "name NEW; or kvpoolctl replace --spare %.64s %.80s",
-			 o->e->name, o->old);
+		snprintf(mend, sizeof(mend), "name NEW; or kvpoolctl replace --spare %.64s %.160s",
+			 o->e->name, path_whole(o->old, 160));
 	return err_set(err, ERR_REFUSED, o->old, mend,
 		       "it is in use, and a spare takes its place only with --spare");
 }

@@ -42,7 +42,7 @@ const char *foreign_text(json_object *leg, const char *word, char buf[FOREIGN_TE
 		 "%s for its own at the next boot: kvpoolctl labelclear --foreign %.200s wipes "
 		 "only the signature%s", word,
 		 json_text_at(leg, "path"), json_text_at(leg, "foreign"), word,
-		 json_text_at(leg, "path"),
+		 path_whole(json_text_at(leg, "path"), 200),
 		 strcmp(word, "leg") ? "" : "; kvpoolctl scrub finds other damage");
 	return buf;
 }

@@ -41,7 +41,7 @@ int former_refuse(const char *path, const struct kvp_sb *sb, const char *mend, s
 
 	if (runs_without(sb, &e)) {
 		snprintf(free_it, sizeof(free_it), "to free it: kvpoolctl labelclear -f %.200s",
-			 path);
+			 path_whole(path, 200));
 		return err_set(err, ERR_MEMBER, path, free_it,
 			       "it was a leg of pool %s, which runs without it", e.name);
 	}

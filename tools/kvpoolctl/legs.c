@@ -212,8 +212,9 @@ static int must_be_back(const struct legs_order *o, unsigned int i, struct err *
 	else
 		snprintf(mend, sizeof(mend), "%skvpoolctl online --wait %.64s %.120s brings that "
 			 "back; or kvpoolctl detach %.64s %.120s first",
-			 there ? "" : "connect that; ", o->e->name, there ? path : "DEV",
-			 o->e->name, path);
+			 there ? "" : "connect that; ", o->e->name,
+			 there ? path_whole(path, 120) : "DEV",
+			 o->e->name, path_whole(path, 120));
 	return err_set(err, ERR_REFUSED, o->name, mend, "it is in use, and leg %.200s of its vdev "
 		       "is %s", path, state);
 }

@@ -132,7 +132,7 @@ static int write_tables(struct change *c, struct err *err)
 int replace_check(const struct replace_order *o, struct err *err)
 {
 	const char *state = stats_text(o->s, "leg.%u.state", o->leg);
-	char mend[288];
+	char mend[400];
 
 	if (o->e->readonly)
 		return err_set(err, ERR_READ_ONLY, o->e->name,
@@ -141,7 +141,7 @@ int replace_check(const struct replace_order *o, struct err *err)
 	if (shadow_replaces(o->s, o->leg) && !shadow_is_lost(o->s, o->leg))
 		return shadow_none(o->e, o->s, err);
 	snprintf(mend, sizeof(mend), "kvpoolctl wait -t resilver %.64s; or kvpoolctl offline %.64s "
-		 "%.80s first", o->e->name, o->e->name, o->old);
+		 "%.160s first", o->e->name, o->e->name, path_whole(o->old, 160));
 	if (!state || !strcmp(state, "resilvering"))
 		return err_set(err, ERR_REFUSED, o->old, mend,
 			       "it is resilvering, and this version replaces only legs that are "

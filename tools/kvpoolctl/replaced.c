@@ -79,7 +79,8 @@ const char *replaced_mend(const struct dm_entry *e, const struct stats *s,
 	case REPLACED_STOPPED:
 		snprintf(buf, REPLACED_MEND, "%skvpoolctl online --wait %.64s %.120s goes on; "
 			 "kvpoolctl cancel %.64s replace undoes it",
-			 missing ? "connect it, then " : "", name, missing ? "DEV" : new, name);
+			 missing ? "connect it, then " : "", name,
+			 missing ? "DEV" : path_whole(new, 120), name);
 		break;
 	case REPLACED_LEFT:
 		snprintf(buf, REPLACED_MEND, "kvpoolctl wait -t replace %.64s ends that", name);
@@ -363,16 +364,16 @@ int replaced_wait(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 static int cancel_one(struct ctl *ctl, const struct dm_entry *e, const struct stats *s,
 		      const struct replaced_pair *p)
 {
-	char mend[256], new[PATH_MAX], old[PATH_MAX];
+	char mend[300], new[PATH_MAX], old[PATH_MAX];
 	struct legs_order o = { .e = e, .s = s, .leg = p->new, .name = leg_name(s, p->new, new) };
 	struct err err;
 
 	if (replaced_state(s, p) != REPLACED_LEFT)
 		return legs_change(ctl, &o);
 	leg_name(s, p->old, old);
-	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s ends it; attach %.60s again "
+	snprintf(mend, sizeof(mend), "kvpoolctl wait -t replace %.64s ends it; attach %.160s again "
 		 "then",
-		 e->name, old);
+		 e->name, path_whole(old, 160));
 	err_set(&err, ERR_REFUSED, e->name, mend, "%s has left already, as %s is in sync in its "
 		"place",
 		old, new);

@@ -157,7 +157,7 @@ int shadow_waits(const struct dm_entry *e, const struct stats *s, struct err *er
 	if (stale)
 		snprintf(mend, sizeof(mend), "kvpoolctl online --wait %.64s %.120s, then kvpoolctl "
 			 "wait -t replace %.64s; or kvpoolctl cancel %.64s replace undoes it",
-			 e->name, old, e->name, e->name);
+			 e->name, path_whole(old, 120), e->name, e->name);
 	else
 		snprintf(mend, sizeof(mend), "see kvpoolctl status %.64s; or kvpoolctl cancel "
 			 "%.64s replace undoes it", e->name, e->name);

@@ -4,6 +4,7 @@
 #include "around.h"
 #include "label.h"
 #include "scan.h"
+#include "text.h"
 
 #define MAX_PARTITIONS	256	/* as many as the kernel has of a disk */
 
@@ -22,7 +23,7 @@ static int refuse(const struct device *d, const struct device *other, const stru
 	char mend[PATH_MAX + 64];
 
 	snprintf(mend, sizeof(mend), "to give up its data: kvpoolctl labelclear -f %.200s",
-		 other->path);
+		 path_whole(other->path, 200));
 	if (label_is_spare(l) || label_is_newer(l))
 		return err_set(err, ERR_MEMBER, d->path, label_mend(l, mend), "%s %.200s: %s",
 			       partition ? "its partition" : "its disk", other->path,

@@ -61,7 +61,7 @@ struct err {
 	enum err_code code;
 	char what[256];
 	char why[512];
-	char mend[256];
+	char mend[512];
 };
 
 /**

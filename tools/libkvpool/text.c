@@ -117,6 +117,11 @@ const char *time_print(u64 seconds, char buf[TIME_BUF])
 	return buf;
 }
 
+const char *path_whole(const char *path, size_t max)
+{
+	return strlen(path) <= max ? path : "DEV";
+}
+
 /* Words with another meaning in place of a pool's name, or in /dev/mapper. */
 static const char *const reserved[] = {
 	"single", "mirror", "parity1", "cache", "spare", "log", "ram", "pool", "leg", "vdev",

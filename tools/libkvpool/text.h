@@ -42,6 +42,14 @@ const char *uuid_print(const u8 uuid[16], char buf[UUID_BUF]);
 const char *time_print(u64 seconds, char buf[TIME_BUF]);
 
 /**
+ * path_whole() - the path of a device for a command that is printed
+ *
+ * Return: @path; or "DEV", if it is longer than @max. A path that is cut may be that of another
+ * device, as of another partition.
+ */
+const char *path_whole(const char *path, size_t max);
+
+/**
  * name_fault() - why a pool cannot be called @name
  * @commands: names of the tool's commands, NULL at the end: they are reserved
  *

@@ -2857,6 +2857,43 @@ static void test_advice(void)
 	}
 }
 
+/* "@" stands for a path that is long, and ends in "-part12". */
+static const char *const long_paths[] = {
+	POOL("degraded", "", ",{\"path\":\"@\",\"uuid\":\"uuid-b\",\"size\":4096,\"state\":\"faulted\"}"),
+	POOL("degraded", ",\"spares\":[{\"path\":\"@\",\"state\":\"available\",\"foreign\":null,\"size\":4096}]",
+	     SIZED("faulted", "")),
+	POOL("degraded", "", ",{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\",\"found\":{"
+	     "\"path\":\"@\",\"why\":null,\"mend\":null}}"),
+	POOL("degraded", ",\"cache\":{\"legs\":[{\"path\":null,\"uuid\":\"uuid-b\",\"state\":\"missing\","
+	     "\"found\":{\"path\":\"@\",\"why\":null,\"mend\":null}}]}", ""),
+};
+
+/* Advice names whole paths only: a path that is cut may be that of another partition. */
+static void test_advice_long_paths(void)
+{
+	char path[122], json[2048], text[ADVICE_BUF], *p;
+	const char *at, *s;
+	json_object *pool;
+	size_t i, n;
+
+	/* its first 120 characters end in "-part1" */
+	memset(path, 'x', sizeof(path));
+	memcpy(path, "/dev/disk/by-id/", 16);
+	strcpy(path + sizeof(path) - 8, "-part12");
+	for (i = 0; i < sizeof(long_paths) / sizeof(*long_paths); i++) {
+		s = long_paths[i];
+		at = strchr(s, '@');
+		n = (size_t)snprintf(json, sizeof(json), "%.*s%s%s", (int)(at - s), s, path, at + 1);
+		expect(n < sizeof(json));
+		pool = json_tokener_parse(json);
+		expect(pool && advice_text(pool, text, sizeof(text)));
+		for (p = text; (p = strstr(p, "-part1")); p += 6)
+			expect(p[6] == '2');
+		json_object_put(pool);
+	}
+	expect(!strcmp(path_whole(path, 120), "DEV") && path_whole(path, 121) == path);
+}
+
 /* What cannot take the place of a leg is not advised. */
 static void test_advice_no_spare(void)
 {
@@ -3378,6 +3415,7 @@ static void (*const tests[])(void) = {
 	test_check_resilvering,
 	test_inspect,
 	test_advice,
+	test_advice_long_paths,
 	test_advice_no_spare,
 	test_unasked,
 	test_columns,
