@@ -5,7 +5,7 @@
  * -m: not imported unless named (autoimport=0)
  * -x: exported; -d: destroyed; -o: the second leg is out
  * -r: with a feature that readers may ignore; -i: with one that no program may ignore; -I: the same
- * in the newest superblock only
+ * in the newest superblock only; -v: of a newer version
  * -u: another pool of the same name
  * -h: run by another host, which did not stop it; -H: which did
  * -1, -2, -3: without poison, with a cache of that many SSDs, which are the last files; three SSDs
@@ -97,6 +97,25 @@ static void apply(struct image *m, char option)
 	image_seal(m);
 }
 
+/* All superblocks say that they are of the next version. The sum is where it was. */
+static void make_newer(struct image *m)
+{
+	static struct kvp_disk_sb d;
+	unsigned int leg, end, slot;
+
+	for (leg = 0; leg < m->legs; leg++)
+		for (end = 0; end < 2; end++)
+			for (slot = 0; slot < KVP_SB_RING; slot++) {
+				u64 at = kvp_sb_slot_offset(m->blocks, end, slot);
+
+				image_read(m, leg, at, &d, sizeof(d));
+				d.version = cpu_to_le32(KVP_FORMAT_VERSION + 1);
+				d.csum = 0;
+				d.csum = cpu_to_le32(kvp_crc32c(~0u, &d, sizeof(d)));
+				image_write(m, leg, at, &d, sizeof(d));
+			}
+}
+
 /* Makes the file @path, of the size of a leg, a spare of the pool. */
 static int make_spare(const struct image *m, const char *path)
 {
@@ -140,6 +159,8 @@ int main(int argc, char **argv)
 	image_standard_cached(&m, (unsigned int)data, IMAGE_SMALL, cache);
 	if (option)
 		apply(&m, argv[1][1]);
+	if (option && argv[1][1] == 'v')
+		make_newer(&m);
 	for (leg = 0; leg < argc - first; leg++) {
 		fd = open(argv[first + leg], O_RDWR | O_CREAT | O_TRUNC, 0600);
 		for (at = 0; at < m.blocks << KVP_BLOCK_SHIFT; at += sizeof(buf)) {
