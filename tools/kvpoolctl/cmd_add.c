@@ -448,7 +448,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
 	  "wipe foreign signatures, accept that the pool survives fewer losses, accept an SSD of "
-	  "less than 64 MiB in a cache" },
+	  "less than 64 MiB in a cache, accept devices that have one WWID" },
 	{ 'o', NULL, "KEY=VALUE",
 	  "log_size=, size= (use less of each leg), chunk= and cache_dirty_max=, as for create; "
 	  "a cache takes only the last of these, and uses all of its SSDs" },

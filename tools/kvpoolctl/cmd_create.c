@@ -187,7 +187,7 @@ static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
 	  "wipe foreign signatures (file systems, partition tables, RAID); accept one SSD for "
 	  "the log of a pool that survives more losses (-o cache_mode=writeback); accept an SSD "
-	  "of less than 64 MiB in a cache" },
+	  "of less than 64 MiB in a cache; accept devices that have one WWID" },
 	{ 'o', NULL, "KEY=VALUE",
 	  "set a tunable, or the comment; only here, and in add for its new vdevs, these can be "
 	  "given: log_size= (size of the log, 4M to 64G), size= (how much of each leg to use), "
@@ -211,7 +211,10 @@ const struct command cmd_create = {
 		"vdev.\n"
 		"Devices are refused if they are mounted, held by another driver, too small, or "
 		"members of a pool that was not destroyed. They are also refused if they are "
-		"listed twice, directly or as a disk and its partition. A note names each "
+		"listed twice: directly, as a disk and its partition, as a loop device and what "
+		"it lies on, or as two paths to one disk. Two paths are known by the WWID, and "
+		"by a mark that is written to each leg before the pool is made, and cleared. A "
+		"path that is to be part of a multipath device is refused. A note names each "
 		"partition that begins inside a block of its disk. -f wipes all signatures of a "
 		"device. Block 0 of each leg and spare gets a protective MBR, so that mkfs and "
 		"other tools ask before they overwrite it.\n"

@@ -332,7 +332,7 @@ _kvpoolctl_of() {
 			'2:argument: ' ;;
 	add)
 		_arguments -s \
-			'-f[wipe foreign signatures, accept that the pool survives fewer losses, accept an SSD of less than 64 MiB in a cache]' \
+			'-f[wipe foreign signatures, accept that the pool survives fewer losses, accept an SSD of less than 64 MiB in a cache, accept devices that have one WWID]' \
 			'*-o[log_size=, size=]:KEY=VALUE:_kvpoolctl_setting' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \

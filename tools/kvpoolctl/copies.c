@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "copies.h"
+#include "overlap.h"
 
 int copies_check_label(const char *path, const struct label *l, u64 in_sync_era, struct err *err)
 {

@@ -11,6 +11,7 @@
 #include "former.h"
 #include "host.h"
 #include "memory.h"
+#include "overlap.h"
 #include "plan.h"
 #include "pool_object.h"
 #include "protect.h"
@@ -290,19 +291,30 @@ int plan_vdevs(struct plan *p, int count, char **words, struct err *err)
 	return 0;
 }
 
-static int check_other(const struct device *d, const struct device *other, struct err *err)
+/* Two partitions may share a disk. Two legs may not share a block. */
+static int check_other(const struct plan *p, const struct device *d, const struct device *other,
+		       struct err *err)
 {
 	dev_t disk = device_disk(d->rdev);
+	char wwid[DEVICE_WWID];
 
 	if (device_same(other, d))
 		return err_set(err, ERR_LISTED_TWICE, d->path, "name each device once",
 			       "the same device as %.200s", other->path);
-	/* two partitions may share a disk; a disk and its partition may not be two legs */
 	if (d->rdev && (disk == other->rdev || device_disk(other->rdev) == d->rdev))
 		return err_set(err, ERR_LISTED_TWICE, d->path,
 			       "name the disk, or its partitions",
 			       "%s of %.200s", disk == other->rdev ?
 			       "a partition" : "the disk", other->path);
+	if (device_overlaps(d, other))
+		return err_set(err, ERR_LISTED_TWICE, d->path, "name devices that lie apart",
+			       "it shares blocks with %.200s", other->path);
+	if (!p->force && device_same_wwid(d, other, wwid))
+		return err_set(err, ERR_LISTED_TWICE, d->path,
+			       "set up multipath, and name its device; or, if they are two disks "
+			       "that have one number, -f",
+			       "it is another path to the disk of %.200s, says its WWID %s",
+			       other->path, wwid);
 	return 0;
 }
 
@@ -314,9 +326,9 @@ static int check_twice(const struct plan *p, const struct device *d, unsigned in
 	int ret = 0;
 
 	for (i = p->first_leg; !ret && i < leg; i++)
-		ret = check_other(d, &p->legs[i].dev, err);
+		ret = check_other(p, d, &p->legs[i].dev, err);
 	for (i = 0; !ret && i < spare; i++)
-		ret = check_other(d, &p->spares[i].dev, err);
+		ret = check_other(p, d, &p->spares[i].dev, err);
 	return ret;
 }
 
@@ -477,6 +489,12 @@ static int check_leg(struct plan *p, struct plan_leg *leg, struct err *err)
 
 	if (device_unused(&leg->dev, err))
 		return -1;
+	/* without the device of multipath it has no holder, and no scan would find its label */
+	if (device_of_multipath(leg->dev.rdev))
+		return err_set(err, ERR_HELD, path,
+			       "name that device: multipath -ll; if there is to be none: "
+			       "multipath -w DEV, udevadm trigger DEV",
+			       "it is a path of a multipath device, says udev");
 	if (leg->dev.sector > KVP_BLOCK_SIZE)
 		return err_set(err, ERR_BLOCK_SIZE, path, "use another device",
 			       "its logical blocks are %u bytes, more than %u", leg->dev.sector,

@@ -120,7 +120,7 @@ void plan_write_vdevs(struct plan *p);
  * plan_wipe() - make the new devices blank, as the module demands
  *
  * Each is held, and looked at once more before: it must be the device that was planned with, with
- * the contents that it had then.
+ * the contents that it had then. Several that are one disk are refused (marks.h).
  */
 int plan_wipe(const struct plan *p, struct err *err);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "around.h"
+#include "overlap.h"
 #include "signature.h"
 #include "target.h"
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "format/spare.h"
+#include "marks.h"
 #include "plan.h"
 #include "signature.h"
 
@@ -110,5 +111,5 @@ int plan_wipe(const struct plan *p, struct err *err)
 
 	for (i = p->first_leg; !ret && i < p->leg_count; i++)
 		ret = plan_wipe_leg(p, &p->legs[i], err);
-	return ret;
+	return ret ?: marks_check(p, err);
 }

@@ -408,37 +408,12 @@ int device_discards(dev_t rdev)
 	return rdev && read_line(path, text, sizeof(text)) ? strtoull(text, NULL, 10) > 0 : -1;
 }
 
-/* The file that @d is, or is a loop device of. */
-static bool file_of(const struct device *d, dev_t *dev, ino_t *ino)
+bool device_sys_line(dev_t rdev, const char *rest, char *buf, size_t size)
 {
-	char path[128], file[PATH_MAX];
-	struct stat st = { .st_dev = d->file_dev, .st_ino = d->file_ino };
+	char path[256];
 
-	if (d->rdev) {
-		sys_path(device_disk(d->rdev), "loop/backing_file", path, sizeof(path));
-		if (!read_line(path, file, sizeof(file)) || stat(file, &st))
-			return false;
-	}
-	*dev = st.st_dev;
-	*ino = st.st_ino;
-	return true;
-}
-
-bool device_overlaps(const struct device *a, const struct device *b)
-{
-	dev_t dev_a, dev_b;
-	ino_t ino_a, ino_b;
-
-	if (device_same(a, b))
-		return true;
-	if (a->rdev && b->rdev &&
-	    (device_disk(a->rdev) == b->rdev || device_disk(b->rdev) == a->rdev))
-		return true;
-	/* two partitions of one loop device do not overlap */
-	if (a->rdev && b->rdev && device_disk(a->rdev) == device_disk(b->rdev))
-		return false;
-	return file_of(a, &dev_a, &ino_a) && file_of(b, &dev_b, &ino_b) && dev_a == dev_b &&
-	       ino_a == ino_b;
+	sys_path(rdev, rest, path, sizeof(path));
+	return read_line(path, buf, size);
 }
 
 const char *device_name(dev_t rdev, char *buf, size_t size)

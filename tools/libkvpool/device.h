@@ -97,12 +97,8 @@ void block_xor(void *to, const void *from);
 /** device_same() - do two names mean the same device or file? */
 bool device_same(const struct device *a, const struct device *b);
 
-/**
- * device_overlaps() - does a write to one of them change the other?
- *
- * They are the same, a disk and its partition, or a loop device and its file.
- */
-bool device_overlaps(const struct device *a, const struct device *b);
+/** device_sys_line() - first line of the file @rest in the folder of @rdev in /sys; false: none */
+bool device_sys_line(dev_t rdev, const char *rest, char *buf, size_t size);
 
 /** device_disk() - the disk that @rdev is a partition of, else @rdev itself */
 dev_t device_disk(dev_t rdev);

@@ -27,6 +27,7 @@
 #include "returned.h"
 #include "ssds.h"
 #include "signature.h"
+#include "silent.h"
 
 extern const struct command cmd_add, cmd_create, cmd_detach, cmd_export, cmd_import, cmd_remove,
 	cmd_replace;
@@ -1285,6 +1286,52 @@ static void test_plan_same(void)
 	free(was);
 }
 
+static char third[64];
+
+/* @second is another path to @spare; the new legs must be refused, and have no mark. */
+static void one_disk(const struct command *cmd, const char *const *words, const char *first)
+{
+	char text[256];
+
+	begin_change();
+	pool.m.sb.log_vdev = 0;
+	image_seal(&pool.m);
+	make_file(third, "third");
+	file_two_paths(spare, second);
+	expect(run(cmd, false, words) == EXIT_FAILED);
+	snprintf(text, sizeof(text), "it is the same disk as %s: ", first);
+	expect(strstr(out, text) && !world.starts && !*pool.loaded);
+	expect(!bytes_written(spare) && !bytes_written(second) && !bytes_written(third));
+	file_two_paths(NULL, NULL);
+	end_change();
+}
+
+/* Two paths to one disk look like two disks, which would be a mirror with one copy. */
+static void test_one_disk(void)
+{
+	memset(&world, 0, sizeof(world));
+	one_disk(&cmd_create, (const char *const[]){ "create", "new", "mirror", spare, second,
+						     NULL }, spare);
+	one_disk(&cmd_create, (const char *const[]){ "create", "-f", "new", "mirror", second, third,
+						     spare, NULL }, second);
+	one_disk(&cmd_create, (const char *const[]){ "create", "-f", "new", "single", spare,
+						     "cache", second, NULL }, spare);
+	one_disk(&cmd_add, (const char *const[]){ "add", "-f", "tank", "parity1", third, spare,
+						  second, NULL }, spare);
+	/* two disks: nothing is left of the marks */
+	begin_change();
+	expect(!CHANGE(&cmd_create, "new", "mirror", spare, second) && world.starts == 1);
+	expect(!bytes_written(spare) && !bytes_written(second));
+	end_change();
+	/* a spare that is a second path to a leg */
+	begin_change();
+	file_two_paths(spare, second);
+	expect(CHANGE(&cmd_add, "tank", "spare", spare, second) == EXIT_FAILED);
+	expect(strstr(out, "its kvpool label has changed since it was checked"));
+	file_two_paths(NULL, NULL);
+	end_change();
+}
+
 int main(void)
 {
 	char command[64];
@@ -1313,6 +1360,7 @@ int main(void)
 	test_no_table();
 	test_clear_again();
 	test_plan_same();
+	test_one_disk();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))
 		failed++;

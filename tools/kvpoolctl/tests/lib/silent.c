@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,6 +23,24 @@ static struct silent {
 	int error;
 } *silent;
 
+/* @other is a second path to the file open as @fd. */
+static struct {
+	ino_t other;
+	int fd;
+} twins = { .fd = -1 };
+
+static int by_path(int fd)
+{
+	struct stat st;
+
+	return twins.fd >= 0 && !fstat(fd, &st) && st.st_ino == twins.other ? twins.fd : fd;
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t size, off_t at)
+{
+	return syscall(SYS_pwrite64, by_path(fd), buf, size, at);
+}
+
 /* In the place of the C library's: a read of such an image hangs, or fails. */
 ssize_t pread(int fd, void *buf, size_t size, off_t at)
 {
@@ -36,7 +55,18 @@ ssize_t pread(int fd, void *buf, size_t size, off_t at)
 				return -1;
 			pause();
 		}
-	return syscall(SYS_pread64, fd, buf, size, at);
+	return syscall(SYS_pread64, by_path(fd), buf, size, at);
+}
+
+void file_two_paths(const char *file, const char *other)
+{
+	struct stat st;
+
+	if (twins.fd >= 0)
+		close(twins.fd);
+	twins.fd = file ? open(file, O_RDWR | O_CLOEXEC) : -1;
+	expect(!file || (twins.fd >= 0 && !stat(other, &st)));
+	twins.other = file ? st.st_ino : 0;
 }
 
 void image_hangs_at(const struct image *m, u32 leg, off_t from, off_t to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Images that do not answer, or answer with an error. */
+/* Images that do not answer, or answer with an error; and a disk with two paths. */
 #ifndef KVPOOL_TEST_SILENT_H
 #define KVPOOL_TEST_SILENT_H
 
@@ -23,5 +23,12 @@ void image_fails_from(const struct image *m, u32 leg, u64 from, u64 to, int erro
 
 /** image_answers() - all images can be read again */
 void image_answers(void);
+
+/**
+ * file_two_paths() - pread() and pwrite() of @other are those of @file; NULL: not any more
+ *
+ * As with a disk that has two paths. Neither name nor number shows that they are one.
+ */
+void file_two_paths(const char *file, const char *other);
 
 #endif
