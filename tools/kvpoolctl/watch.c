@@ -119,23 +119,29 @@ static int moved(const struct watch *w, const struct watched_leg *l, u32 slot, b
 				 "%s is alive: its heartbeat on %s moved", host, l->dev.path);
 }
 
-static int compare(struct watch *w, bool claimed, struct err *err)
+static int compare_leg(const struct watch *w, const struct watched_leg *l, bool claimed,
+		       struct err *err)
 {
-	u32 i, s;
+	u32 s;
 
-	for (i = 0; i < KVP_MAX_LEGS; i++) {
-		const struct watched_leg *l = &w->legs[i];
-
-		if (!l->leg)
-			continue;
-		if (look(l, w->now, err))
-			return -1;
-		for (s = 0; s < KVP_BEAT_SLOTS; s++)
-			if (memcmp(l->was + s * KVP_BLOCK_SIZE, w->now + s * KVP_BLOCK_SIZE,
-				   KVP_BLOCK_SIZE))
-				return moved(w, l, s, claimed, err);
-	}
+	if (look(l, w->now, err))
+		return -1;
+	for (s = 0; s < KVP_BEAT_SLOTS; s++)
+		if (memcmp(l->was + s * KVP_BLOCK_SIZE, w->now + s * KVP_BLOCK_SIZE,
+			   KVP_BLOCK_SIZE))
+			return moved(w, l, s, claimed, err);
 	return 0;
+}
+
+static int compare(const struct watch *w, bool claimed, struct err *err)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < KVP_MAX_LEGS; i++)
+		if (w->legs[i].leg)
+			ret = compare_leg(w, &w->legs[i], claimed, err);
+	return ret;
 }
 
 static int watch(struct ctl *ctl, struct watch *w, unsigned int seconds, bool claimed,
@@ -192,16 +198,41 @@ struct claiming {
 	const struct watched_leg *leg;
 };
 
+/*
+ * The tool read the label a minute or more ago, and has not held the device since. Now it holds it:
+ * it must still be that leg, and its slots must be as they were.
+ */
+static int check_leg(const struct watch *w, const struct watched_leg *leg, struct err *err)
+{
+	const struct kvp_sb *sb = leg->leg->label.sb;
+	struct watched_leg now = { .was = leg->was };
+	struct label l;
+	int ret;
+
+	if (device_open_now(leg->dev.path, true, &now.dev, err))
+		return -1;
+	ret = label_read(&now.dev, &l, err) || compare_leg(w, &now, false, err) ? -1 : 0;
+	if (!ret && (label_fault(&l) || memcmp(l.sb->pool_uuid, sb->pool_uuid, 16) ||
+		     memcmp(l.sb->leg_uuid, sb->leg_uuid, 16)))
+		ret = err_set(err, ERR_MEMBER, leg->dev.path, "see what it holds, then import the "
+			      "pool again", "it is not the leg any more that it was when the watch "
+			      "began");
+	label_free(&l);
+	device_close(&now.dev);
+	return ret;
+}
+
 static int write_claim(void *arg, struct err *err)
 {
 	const struct claiming *c = arg;
 	u64 block = KVP_BEAT_BLOCK + kvp_beat_slot(c->w->own.claim);
-	int fd = device_claim(&c->leg->dev, err), ret = 0;
+	int fd = device_claim(&c->leg->dev, err), ret;
 
 	if (fd < 0)
 		return -1;
-	if (pwrite(fd, c->w->claim, KVP_BLOCK_SIZE, (off_t)(block << KVP_BLOCK_SHIFT)) !=
-	    KVP_BLOCK_SIZE || fsync(fd))
+	ret = check_leg(c->w, c->leg, err);
+	if (!ret && (pwrite(fd, c->w->claim, KVP_BLOCK_SIZE, (off_t)(block << KVP_BLOCK_SHIFT)) !=
+	    KVP_BLOCK_SIZE || fsync(fd)))
 		ret = err_set(err, ERR_IO, c->leg->dev.path, "check the device",
 			      "the claim of this host cannot be written: %s", strerror(errno));
 	close(fd);

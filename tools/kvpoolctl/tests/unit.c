@@ -994,6 +994,44 @@ static void test_watch(void)
 	image_free(&other.m);
 }
 
+static void other_use(void)
+{
+	static const u8 zeros[KVP_SB_RING * KVP_SB_SIZE];
+	unsigned int end;
+
+	if (++other.looks != WATCHED)
+		return;
+	for (end = 0; end < 2; end++)
+		image_write(&other.m, 1, kvp_sb_slot_offset(other.m.blocks, end, 0), zeros,
+			    sizeof(zeros));
+}
+
+static void another_leg(void)
+{
+	if (++other.looks != WATCHED)
+		return;
+	memset(other.m.sb.legs[1].uuid, 0x66, 16);
+	for (u32 i = 0; i < KVP_SB_RING; i++)
+		image_seal(&other.m);
+}
+
+/* Nobody holds a leg that is watched. It may be no leg any more, and gets no claim then. */
+static void test_watch_reused(void)
+{
+	struct import_options o = { .takeover = true };
+	char host[KVP_NAME_LEN + 1];
+	struct err err;
+
+	watch_wait = other_use;
+	expect(watch(0, 0, false, &o, &err) && err.code == ERR_MEMBER);
+	expect(strstr(err.why, "not the leg any more") && claimed(1, host) == 6);
+	image_free(&other.m);
+	watch_wait = another_leg;
+	expect(watch(0, 0, false, &o, &err) && err.code == ERR_MEMBER && claimed(1, host) == 6);
+	image_free(&other.m);
+	watch_wait = other_host_waits;
+}
+
 /* When there is something to watch. */
 static void test_watch_when(void)
 {
@@ -3372,6 +3410,7 @@ static void (*const tests[])(void) = {
 	test_import_shadow,
 	test_import_host,
 	test_watch,
+	test_watch_reused,
 	test_watch_when,
 	test_watch_unread,
 	test_import_missing,
