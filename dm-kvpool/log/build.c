@@ -225,9 +225,15 @@ static bool run_may_wait(struct kvp_log *log, const struct kvp_entry_io *e,
 	return n == kvp_wbuf_buffered(log->wbuf) && first->seq > e->wanted;
 }
 
+/* The length of a request to a leg, or with parity of a slice of a direct write. */
+static u32 request_blocks(const struct kvp_log *log)
+{
+	return kvp_direct_slice(log) ?: KVP_BATCH_RUN_PAGES;
+}
+
 /*
- * True for the last part of a stream, if it is shorter than a slice of a direct write, and no
- * caller waits for it. With the next blocks of the stream it may become a whole slice.
+ * True for the last part of a stream, if it is shorter than a request and no caller waits for it.
+ * With the next blocks of the stream it may become a whole one.
  */
 static bool stream_goes_on(struct kvp_log *log, const struct kvp_entry_io *e,
 			   const struct kvp_version *first, u32 n)
@@ -238,22 +244,25 @@ static bool stream_goes_on(struct kvp_log *log, const struct kvp_entry_io *e,
 		return false;
 	last = list_last_entry(&e->versions, struct kvp_version, list);
 	return last->intent && kvp_block_add(last->block, 1) == first->block &&
-	       n < kvp_direct_slice(log);
+	       n < request_blocks(log);
 }
 
 /*
  * The number of blocks to take now, of @n that may go by intent. If no caller waits for them and
- * nothing follows in the buffer, the blocks beyond whole slices can wait. Not on a mirror, where
- * those blocks might become data later.
+ * nothing follows in the buffer, the blocks beyond whole requests can wait. On a mirror so many of
+ * them wait that they become intents later, even if nothing follows: a shorter run would be data.
+ * On a mirror beside a parity1 none wait: slices of the parity1 say nothing about its requests.
  */
-static u32 whole_slices(struct kvp_log *log, const struct kvp_entry_io *e,
-			const struct kvp_version *first, u32 n, u32 run)
+static u32 whole_requests_now(struct kvp_log *log, const struct kvp_entry_io *e,
+			      const struct kvp_version *first, u32 n, u32 run)
 {
 	const struct kvp_vdev *v = kvp_vdevs_find(log->vdevs, first->block).v;
+	bool sliced = v->ops->slice(v);
+	u32 least = sliced ? 0 : min(e->least_run, n);
 
-	if (!run_may_wait(log, e, first, run) || !v->ops->slice(v))
+	if (!run_may_wait(log, e, first, run) || (kvp_direct_slice(log) && !sliced))
 		return n;
-	return whole_requests(log, first->block, n) ?: n;
+	return whole_requests(log, first->block, n - least) ?: n;
 }
 
 /*
@@ -283,7 +292,7 @@ static u32 count_intents(struct kvp_log *log, struct kvp_entry_io *e, struct kvp
 		return 0;
 	}
 	if (n >= cutoff)
-		n = whole_slices(log, e, d, may_be_direct(log, d->block, n), run);
+		n = whole_requests_now(log, e, d, may_be_direct(log, d->block, n), run);
 	while (n && n >= cutoff && !intents_fit(log, e, n, cap))
 		n = may_be_direct(log, d->block, n / 2);
 	return n >= cutoff ? n : 0;
