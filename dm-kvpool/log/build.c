@@ -18,6 +18,7 @@
 #include "io/io.h"
 #include "log/internal.h"
 #include "log/log.h"
+#include "policy/ssdpolicy.h"
 #include "ram/wbuf.h"
 
 /* --- taking from the buffer ------------------------------------------------ */
@@ -48,13 +49,14 @@ static bool may_be_intent(const struct kvp_entry_io *e, const struct kvp_version
  */
 static bool may_pass_older(const struct kvp_entry_io *e, const struct kvp_version *d)
 {
-	return !d->follows || d->over < e->over;
+	return !d->follows || (!e->keeps && d->over < e->over);
 }
 
 /* Every long run may be intents: the disks have to write it sooner or later. */
 void kvp_log_plan_runs(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	e->only_streams = false;
+	e->goes_round = false;
 	e->keeps = false;
 	e->over = KVP_OVER_MOST + 1;
 	e->least_run = kvp_log_legs_cutoff(log);
@@ -109,6 +111,32 @@ static bool are_zeros(struct kvp_log *log, struct kvp_version *d, bool after)
 }
 
 /*
+ * A stream goes round what a cache has, or passes it, in parts of a request to a leg. If a new part
+ * begins with @first, decide which. The blocks of a part were accepted one after another.
+ */
+static void begin_part(struct kvp_log *log, struct kvp_entry_io *e, struct kvp_version *first)
+{
+	u32 n = 0, cached = 0, pieces = 0;
+	struct kvp_version *d = first;
+	bool was = true;
+
+	if (!e->goes_round || first->seq <= e->part_end)
+		return;
+	for (; d && n < KVP_BATCH_RUN_PAGES; d = __kvp_wbuf_next(log->wbuf, d)) {
+		bool has = d->follows || kvp_cache_has(log->vdevs, d->block);
+
+		if (d->block != kvp_block_add(first->block, n) || !may_be_intent(e, d))
+			break;
+		pieces += was && !has;
+		cached += has;
+		was = has;
+		e->part_end = d->seq;
+		n++;
+	}
+	e->keeps = !kvp_ssd_stream_passes(n, cached, pieces);
+}
+
+/*
  * The length, in blocks, of the run of adjacent blocks that begins with @first, up to @max. The run
  * ends before many zeros. It also ends before a pending discard. Destage applies a discard in log
  * order, but a direct write goes home as soon as its intents are durable. The discard would then
@@ -116,15 +144,17 @@ static bool are_zeros(struct kvp_log *log, struct kvp_version *d, bool after)
  * the discard. In other places discards and direct writes do not meet. Their blocks differ, and on
  * a parity1 so do their rows, as only whole stripes go by intent.
  */
-static u32 run_length(struct kvp_log *log, const struct kvp_entry_io *e,
+static u32 run_length(struct kvp_log *log, struct kvp_entry_io *e,
 		      struct kvp_version *first, u32 max)
 {
 	struct kvp_version *d = first;
 	u32 n = 0;
 
 	for (; d; d = __kvp_wbuf_next(log->wbuf, d)) {
-		if (n == max || d->block != kvp_block_add(first->block, n) ||
-		    !may_be_intent(e, d) || !may_pass_older(e, d) ||
+		if (n == max || d->block != kvp_block_add(first->block, n) || !may_be_intent(e, d))
+			break;
+		begin_part(log, e, d);
+		if (!may_pass_older(e, d) ||
 		    (e->keeps && kvp_cache_has(log->vdevs, d->block)) ||
 		    (looks_zero(page_address(d->page)) && zeros_begin(log, d)))
 			break;
@@ -315,7 +345,8 @@ static bool plan(struct kvp_log *log, struct kvp_entry_io *e)
 
 	if (intents || e->may_wait)
 		kvp_log_ops(log->vdevs)->plan_intents(log, e);
-	e->may_wait = e->may_wait && e->only_streams && !e->keeps;
+	e->may_wait = e->may_wait && e->only_streams && !e->goes_round;
+	e->part_end = 0;
 	return intents;
 }
 

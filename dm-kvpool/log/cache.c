@@ -12,18 +12,19 @@
 
 /*
  * Only blocks of a long stream become intents. The stream is noted when a write is accepted, since
- * in the buffer it may lie between other writes. It takes no block off the cache: blocks that are
- * in the cache stay there, clean or dirty, as data. If more is dirty than renewal allows, or
- * nothing is renewed, they cannot stay, until far less is dirty. As long as they can, a stream over
- * dirty blocks becomes data, too.
+ * in the buffer it may lie between other writes. It goes round what the cache has: such blocks stay
+ * there, clean or dirty, as data. It passes them where they would cut it into many short requests
+ * (kvp_ssd_stream_passes()). If more is dirty than renewal allows, or nothing is renewed, it passes
+ * them everywhere, until far less is dirty.
  */
 void kvp_log_plan_streams(struct kvp_log *log, struct kvp_entry_io *e)
 {
 	u32 set = READ_ONCE(log->tunables[KVP_T_SEQ_CUTOFF_WRITE]) >> KVP_BLOCK_SHIFT;
 
 	e->only_streams = true;
-	e->keeps = !kvp_log_lets_streams_pass(log);
-	e->over = e->keeps ? 0 : KVP_OVER_MOST + 1;
+	e->goes_round = !kvp_log_lets_streams_pass(log);
+	e->keeps = e->goes_round;
+	e->over = KVP_OVER_MOST + 1;
 	e->least_run = kvp_ssd_least_run(set, false);
 	e->least_wanted = kvp_ssd_least_run(set, true);
 }

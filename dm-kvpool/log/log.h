@@ -119,7 +119,9 @@ enum kvp_entry_phase {
  * @wanted: a caller waits for all that was accepted up to here
  * @tight: what is reserved for parity may end it early: kvp_log_leaves_room() decides
  * @only_streams: a block may become an intent only if it was accepted as one of a stream
- * @keeps: blocks of a stream that are in the cache stay there: they do not become intents
+ * @goes_round: a stream goes round what the cache has, and decides for each part whether it pays
+ * @keeps: blocks of this part that are in the cache stay there: they do not become intents
+ * @part_end: the seq of the last block of this part; 0: no part has begun
  * @may_wait: blocks of a stream stay in the buffer until there is a place for an open intent
  * @over: an intent may be written home before fewer older versions of its block than this
  * @least_run, @least_wanted: the least length, in blocks, of a run of intents that no caller waits
@@ -155,7 +157,8 @@ struct kvp_entry_io {
 	atomic_t pending;
 	unsigned long sent, extra, failed;
 	u32 needed;
-	bool tight, only_streams, keeps, may_wait;
+	bool tight, only_streams, goes_round, keeps, may_wait;
+	u64 part_end;
 	u32 over, least_run, least_wanted;
 	struct kvp_direct *direct;
 	struct kvp_entry_io *joined;

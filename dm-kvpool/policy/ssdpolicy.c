@@ -21,6 +21,7 @@
 #define CUTOFF_WRITE	1024u	/* 4 MiB of a stream are worth an SSD's time */
 #define CUTOFF_SLOW	64u	/* where the disks are what all wait for */
 #define LEAST_RUN	16u	/* blocks: no writer waits for a larger write */
+#define MOST_PIECES	4u	/* of a MiB of a stream, each a request to a disk */
 #define WANTED_RUN	64u
 
 /* Sightings: where less than a quarter of what enters is hit, three; from a half on, two. */
@@ -68,6 +69,11 @@ u32 kvp_ssd_cutoff_write(u32 set, bool slow)
 u32 kvp_ssd_least_run(u32 set, bool wanted)
 {
 	return min(kvp_ssd_cutoff_write(set, false), wanted ? WANTED_RUN : LEAST_RUN);
+}
+
+bool kvp_ssd_stream_passes(u32 blocks, u32 cached, u32 pieces)
+{
+	return pieces > MOST_PIECES && cached < blocks / 2;
 }
 
 /* At most a day's budget is saved up. */

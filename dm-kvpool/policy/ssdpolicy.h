@@ -143,6 +143,19 @@ u32 kvp_ssd_cutoff_write(u32 set, bool slow);
 u32 kvp_ssd_least_run(u32 set, bool wanted);
 
 /**
+ * kvp_ssd_stream_passes() - true if a part of such a stream passes the blocks that the cache has
+ * @blocks: its length
+ * @cached: how many of them the cache has
+ * @pieces: how many runs lie between those
+ *
+ * A stream that goes round them keeps them in the cache, but each piece is a request to a disk, and
+ * a disk that seeks takes as long for it as for the whole part. So a part of many pieces passes
+ * them. They leave the cache, and a dirty one becomes clean without a request of its own. If the
+ * cache has half of the part, all of that fits there, and it stays. Context: any.
+ */
+bool kvp_ssd_stream_passes(u32 blocks, u32 cached, u32 pieces);
+
+/**
  * kvp_ssd_admit() - block @key was not in the cache, and has been read from home
  *
  * If it may enter, a block of the budget is spent.

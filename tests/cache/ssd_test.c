@@ -143,6 +143,11 @@ static bool test_cutoff(void)
 	good &= expect(kvp_ssd_least_run(0, false) == 16, "64 KiB of a stream lie together");
 	good &= expect(kvp_ssd_least_run(0, true) == 64, "256 KiB, where somebody waits");
 	good &= expect(kvp_ssd_least_run(32, true) == 32, "no more than what was set");
+	good &= expect(!kvp_ssd_stream_passes(256, 0, 1) && !kvp_ssd_stream_passes(256, 4, 4),
+		       "few pieces of a stream go round what is cached");
+	good &= expect(kvp_ssd_stream_passes(256, 5, 5) && kvp_ssd_stream_passes(256, 127, 90) &&
+		       !kvp_ssd_stream_passes(256, 128, 90),
+		       "many pieces pass it, unless half of the part is cached");
 	good &= expect(!kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 16) &&
 		       kvp_ssd_may_bypass(KVP_ASK_SYNC, true, 17) &&
 		       kvp_ssd_may_bypass(0, true, 1) &&

@@ -202,7 +202,7 @@ static void stream_over(struct script *p, u32 first, u64 intents, const char *wh
 	u64 before;
 	u32 i;
 
-	for (i = 0; i < STREAM; i += 7)
+	for (i = 0; i < STREAM; i += 10)
 		host_write(&p->host, first + i, 1, false);
 	host_flush(&p->host);
 	before = log->intent_blocks;
@@ -235,6 +235,38 @@ static void streams_pass_for_long(struct script *p)
 	stream_over(p, 260, STREAM, "with half of that");
 	host_discard(&p->host, FIRST + 60, 180 + STREAM - FIRST - 60);
 	stream_over(p, 310, 0, "with little again");
+}
+
+/*
+ * Little is dirty, so a stream goes round what the cache has. It passes that where it would be cut
+ * into many pieces, unless the cache has half of it.
+ */
+static void streams_pass_pieces(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	struct kvp_log *log = pool->log;
+	u64 before = log->intent_blocks;
+	u32 i;
+
+	if (kvp_pool_set(pool, KVP_T_SEQ_CUTOFF_WRITE, STREAM * KVP_BLOCK_SIZE))
+		sim_fail("the cutoff cannot be set");
+	no_rounds(p);
+	for (i = 0; i < STREAM; i += 8) {
+		host_write(&p->host, FIRST + i, 1, false);
+		host_write(&p->host, FIRST + 100 + i, 4, false);
+	}
+	host_flush(&p->host);
+	host_write(&p->host, FIRST, STREAM, false);
+	host_flush(&p->host);
+	if (log->intent_blocks - before != STREAM)
+		sim_fail("a stream over %u pieces: %llu blocks of %u went by intent", STREAM / 8,
+			 log->intent_blocks - before, STREAM);
+	before = log->intent_blocks;
+	host_write(&p->host, FIRST + 100, STREAM, false);
+	host_flush(&p->host);
+	if (log->intent_blocks != before)
+		sim_fail("a stream over blocks of which the cache has half went by intent");
+	host_read_each(&p->host, FIRST, 100 + STREAM);
 }
 
 /* A stream passed dirty blocks as nothing was renewed. Renewals begin, and less is dirty. */
@@ -928,6 +960,7 @@ void run_renew(void)
 	test("by-tunable", &shapes[0], by_tunable, 0);
 	test("above-the-mark", &shapes[0], above_the_mark, 0);
 	test("streams-pass-for-long", &shapes[0], streams_pass_for_long, 0);
+	test("streams-pass-pieces", &shapes[0], streams_pass_pieces, 12);
 	test("streams-go-on-passing", &shapes[0], streams_go_on_passing, 0);
 	test("buffered-stream-is-not-slowed-down", &shapes[0], buffered_stream_is_not_slowed_down,
 	     0);
