@@ -28,7 +28,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	legs.s = &s;
 	if (resilver_is_ssd(&s, legs.leg))
 		ret = ssds_change(ctl, &o);
-	else if (reused_check(&s, legs.leg, &err))
+	else if (reused_check(&s, legs.leg, &legs.unseen, &err))
 		ret = ctl_fail(ctl, &err);
 	else
 		ret = legs_change(ctl, &legs);
@@ -49,7 +49,9 @@ const struct command cmd_detach = {
 		"cache has is written home first. If the SSDs that remain survive fewer losses "
 		"than the legs, the cache becomes write-through. 'kvpoolctl remove POOL cache' "
 		"takes out the last SSD.",
-	.more = "Writes wait for a moment. A power cut at any time leaves the pool with the leg or "
+	.more = "A leg that is out and carries a signature of another tool is refused: it may have "
+		"got another use. One that cannot be looked at leaves, and keeps its label.\n"
+		"Writes wait for a moment. A power cut at any time leaves the pool with the leg or "
 		"without it. A disk whose label was not wiped is no leg any more: import leaves it "
 		"out, and labelclear -f makes it free.",
 	.example = "kvpoolctl detach tank /dev/sdc",

@@ -4,6 +4,7 @@
 
 #include "announce.h"
 #include "boot.h"
+#include "foreign.h"
 #include "foreign_note.h"
 #include "format/logplace.h"
 #include "found.h"
@@ -356,6 +357,12 @@ struct start {
 
 static void note_reused(struct ctl *ctl, const char *path, const char *type)
 {
+	if (!strcmp(type, FOREIGN_UNKNOWN)) {
+		ctl_say(ctl, "note: %s is left out: it was out of use, and " FOREIGN_UNSEEN ". "
+			"kvpoolctl online takes it when it can be read; -f does so if it has had "
+			"no other use", path);
+		return;
+	}
 	ctl_say(ctl, "note: %s is left out: it was out of use, and carries a signature of %.60s "
 		"by now. If nothing on it is needed: kvpoolctl labelclear --foreign %s, then "
 		"kvpoolctl online", path, type, path);

@@ -55,8 +55,9 @@ static int run(struct ctl *ctl, int argc, char **argv)
 
 static const struct ctl_option options[] = {
 	{ 'f', NULL, NULL,
-	  "also a device that is, or may be, a copy of the leg; an SSD of the cache that the pool "
-	  "holds: also if it may have what the pool lacks" },
+	  "also a device that is, or may be, a copy of the leg, or that cannot be looked at for "
+	  "signatures; an SSD of the cache that the pool holds: also if it may have what the pool "
+	  "lacks" },
 	{ WAIT, "wait", NULL,
 	  "return when the leg is in sync; for an SSD of a cache the command always does" },
 	{ 0, NULL, NULL, NULL }
@@ -80,7 +81,8 @@ const struct command cmd_online = {
 		"loss of the leg, interrupts a resilver; a later one goes on where it was. The "
 		"tunable resilver_rate limits its rate.\n"
 		"A leg or SSD that carries a signature of another tool is refused: it may have got "
-		"another use while it was out. labelclear --foreign wipes the signature.\n"
+		"another use while it was out. labelclear --foreign wipes the signature. One that "
+		"cannot be looked at for half a minute is refused without -f.\n"
 		"A device that the pool does not have is refused if it is an older copy of the "
 		"leg, as a snapshot is: its label knows fewer checkpoints than the leg is known "
 		"to have. It is refused, too, if another device carries the same label. "

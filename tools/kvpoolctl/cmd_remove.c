@@ -50,7 +50,7 @@ static int check_ssds(const struct stats *s, struct err *err)
 	unsigned int i;
 
 	for (i = legs.first; i < legs.end; i++)
-		if (reused_check(s, i, err))
+		if (reused_check(s, i, NULL, err))
 			return -1;
 	return 0;
 }

@@ -452,7 +452,7 @@ _kvpoolctl_of() {
 			'2:argument:_kvpoolctl_device' ;;
 	online)
 		_arguments -s \
-			'-f[also a device that is, or may be, a copy of the leg]' \
+			'-f[also a device that is, or may be, a copy of the leg, or that cannot be looked at for signatures]' \
 			'--wait[return when the leg is in sync]' \
 			'-n[print what would be done]' \
 			'--dry-run[print what would be done]' \

@@ -424,7 +424,7 @@ static void find_reused(const struct found_pool *p, char (*reused)[SIGNATURE_TYP
 		paths[n++] = p->legs[i]->dev.path;
 	}
 	if (n)
-		foreign_find(paths, n, types);
+		foreign_find_sure(paths, n, types);
 	for (i = 0; i < n; i++)
 		memcpy(reused[of[i]], types[i], SIGNATURE_TYPE);
 }
@@ -491,9 +491,8 @@ static void refuse_reused(const struct device *d, const char *type, struct refus
 	if (!strcmp(type, FOREIGN_UNKNOWN))
 		err_set(&r->list[r->count++], ERR_IO, d->path,
 			"try it again; or name only the other legs, by -d; or --readonly",
-			"it cannot be looked at for signatures of other tools: since the pool was "
-			"destroyed, it may have got another use, and an import would write over "
-			"that");
+			FOREIGN_UNSEEN ": since the pool was destroyed, it may have got another "
+			"use, and an import would write over that");
 	else
 		err_set(&r->list[r->count++], ERR_SIGNATURE, d->path,
 			"name only the other legs, by -d; or, if nothing on it is needed, "

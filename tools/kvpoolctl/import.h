@@ -33,7 +33,8 @@ void import_check_devices(const struct found_pool *p, const struct import_option
 /**
  * struct import_without - a pool without legs that are read-only, or have got another use
  * @pool: the rest of it; those legs are in pool.unusable
- * @reused: the signature that another tool left on each leg while it was out, or ""
+ * @reused: the signature that another tool left on each leg while it was out; FOREIGN_UNKNOWN if
+ *	that cannot be looked for; or ""
  */
 struct import_without {
 	struct found_pool pool;

@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 
 #include "announce.h"
+#include "foreign.h"
 #include "legs.h"
 #include "plan.h"
 #include "pool_object.h"
@@ -24,6 +25,7 @@ struct change {
 	u64 sectors;
 	char *params;			/* of the pool's table */
 	dev_t old;		/* the device of the leg that leaves, if it is there; else 0 */
+	bool lets_go;		/* of the device of the leg that leaves, which keeps its label */
 	int losses;			/* that the pool survives then */
 	char before[TABLE_LEN], table[TABLE_LEN];
 	char without[TABLE_LEN];	/* if devices in the table have gone, that without them */
@@ -86,7 +88,10 @@ bool legs_table(const struct stats *s, const char *params, unsigned int vdev, un
 	return t.n < size && (vdev == LEGS_NONE || vdev < v);
 }
 
-/* A device that has gone is let go of first: the new one may have the same name. */
+/*
+ * A device that has gone is let go of first: the new one may have the same name. So is one that
+ * leaves and cannot be looked at: it may have got another use, and keeps its label.
+ */
 static int write_tables(struct change *c, struct err *err)
 {
 	const struct legs_order *o = c->o;
@@ -107,8 +112,10 @@ static int write_tables(struct change *c, struct err *err)
 	table_again(o->e->uuid, c->params, c->before, sizeof(c->before));
 	for (i = 0; o->new && table_leg(table_vdevs(c->params), i, held, sizeof(held)); i++)
 		gone |= !resilver_is_ssd(o->s, i) && table_device_gone(held);
-	if (gone && legs_table(o->s, c->params, LEGS_NONE, LEGS_NONE, 0, table_device_gone, text,
-			       sizeof(text)))
+	if ((gone && legs_table(o->s, c->params, LEGS_NONE, LEGS_NONE, 0, table_device_gone, text,
+				sizeof(text))) ||
+	    (c->lets_go && replace_table(o->s, o->leg, 0, c->params, table_device_gone, text,
+					sizeof(text))))
 		snprintf(c->without, sizeof(c->without), "%s 0%s", o->e->uuid, text);
 	return 0;
 }
@@ -256,6 +263,9 @@ static void note_old(struct change *c)
 	c->old = path ? leg_device(path) : 0;
 	if (c->old && !table_holds(c->params, c->old))
 		c->old = 0;
+	c->lets_go = c->old && c->o->unseen;
+	if (c->lets_go)
+		c->old = 0;
 }
 
 static int make_plan(struct change *c, struct err *err)
@@ -306,7 +316,8 @@ static void print_plan(const struct change *c, json_object *plan)
 		printf("would attach %s to %s in pool %s\ncopies    all that was written there\n",
 		       o->new, o->name, o->e->name);
 	else
-		printf("would detach %s from pool %s, and wipe its label\n", o->name, o->e->name);
+		printf("would detach %s from pool %s, and %s\n", o->name, o->e->name, c->lets_go ?
+		       "leave its label: " FOREIGN_UNSEEN : "wipe its label");
 	printf("survives  loss of %d leg(s) then, now %d\ntable     %s\n", c->losses,
 	       stats_losses(o->s), json_text_at(plan, "table"));
 }
@@ -331,8 +342,9 @@ static void report(struct ctl *ctl, const struct change *c, json_object *root)
 	else if (ctl->dry_run)
 		print_plan(c, json_at(root, "plan"));
 	else if (!o->new)
-		ctl_say(ctl, "%s is no leg of pool %s any more; the pool survives the loss of %d "
-			"leg(s)", o->name, o->e->name, c->losses);
+		ctl_say(ctl, "%s is no leg of pool %s any more%s; the pool survives the loss of %d "
+			"leg(s)", o->name, o->e->name, c->lets_go ? ", and keeps its label, since "
+			FOREIGN_UNSEEN : "", c->losses);
 	else if (o->replaces)
 		report_replaced(ctl, o);
 	else if (o->wait)

@@ -19,13 +19,14 @@
  * @force: ignore foreign signatures on @new
  * @wait: return when the new leg is in sync; with @replaces, when @leg has left
  * @replaces: @leg is to leave when the new one is in sync
+ * @unseen: @leg leaves, and cannot be looked at (reused_check()): its device keeps its label
  */
 struct legs_order {
 	const struct dm_entry *e;
 	const struct stats *s;
 	unsigned int leg;
 	const char *name, *new;
-	bool force, wait, replaces;
+	bool force, wait, replaces, unseen;
 };
 
 /** legs_change() - make the change, or print the plan; returns the exit status */

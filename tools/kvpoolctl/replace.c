@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 
 #include "announce.h"
+#include "foreign.h"
 #include "plan.h"
 #include "pool_object.h"
 #include "reload.h"
@@ -279,7 +280,9 @@ static int execute(struct ctl *ctl, struct change *c, struct err *err)
 	announce_joined(c->plan.legs[c->plan.first_leg].dev.rdev);
 	if (!ret && c->old)
 		announce_left(c->old);
-	if (!ret && *c->reused)
+	if (!ret && !strcmp(c->reused, FOREIGN_UNKNOWN))
+		ctl_say(ctl, "note: %s keeps its label: " FOREIGN_UNSEEN, c->o->old);
+	else if (!ret && *c->reused)
 		ctl_say(ctl, "note: %s keeps its label: it carries a signature of %s as well",
 			c->o->old, c->reused);
 	if (ret) {

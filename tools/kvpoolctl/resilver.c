@@ -236,9 +236,14 @@ static int check_not_reused(const struct order *o, struct err *err)
 		return 0;
 	path = o->connect ? device_name(o->rdev, buf, sizeof(buf)) :
 	       leg_path(held, buf, sizeof(buf));
-	foreign_find(&path, 1, type);
+	foreign_find_sure(&path, 1, type);
 	if (!*type[0])
 		return 0;
+	if (!strcmp(type[0], FOREIGN_UNKNOWN))
+		return o->force ? 0 :
+		       err_set(err, ERR_IO, o->dev, "try it again; or -f, if it has had no other "
+			       "use", FOREIGN_UNSEEN ": it may have got another use while it was "
+			       "out, and a resilver would write over that");
 	return err_set(err, ERR_SIGNATURE, o->dev,
 		       "kvpoolctl labelclear --foreign DEV, if nothing on it is needed",
 		       "it carries a signature of %.60s: it may have got another use while it was "

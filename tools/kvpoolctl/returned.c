@@ -78,7 +78,9 @@ static int check_not_reused(const char *path, struct err *err)
 {
 	char type[1][SIGNATURE_TYPE];
 
-	foreign_find(&path, 1, type);
+	foreign_find_sure(&path, 1, type);
+	if (!strcmp(type[0], FOREIGN_UNKNOWN))
+		return err_set(err, ERR_IO, path, "-", FOREIGN_UNSEEN);
 	return *type[0] ? err_set(err, ERR_SIGNATURE, path, "-", "it carries a signature of %.60s",
 				  type[0]) : 0;
 }

@@ -19,17 +19,20 @@ bool reused_leg(const struct stats *s, unsigned int leg, char type[SIGNATURE_TYP
 
 	if (is_out(s, leg) && path && strcmp(path, "-")) {
 		path = leg_path(path, buf, sizeof(buf));
-		foreign_find(&path, 1, types);
+		foreign_find_sure(&path, 1, types);
 	}
 	memcpy(type, types[0], SIGNATURE_TYPE);
 	return *type;
 }
 
-int reused_check(const struct stats *s, unsigned int leg, struct err *err)
+int reused_check(const struct stats *s, unsigned int leg, bool *unseen, struct err *err)
 {
 	char type[SIGNATURE_TYPE], buf[PATH_MAX];
+	bool unknown = reused_leg(s, leg, type) && !strcmp(type, FOREIGN_UNKNOWN);
 
-	if (!reused_leg(s, leg, type))
+	if (unseen)
+		*unseen = unknown;
+	if (!*type || unknown)
 		return 0;
 	return err_set(err, ERR_SIGNATURE,
 		       leg_path(stats_text(s, "leg.%u.path", leg), buf, sizeof(buf)),

@@ -212,13 +212,16 @@ static int kind_for(const struct dm_entry *e, const struct stats *s, unsigned in
 	return 0;
 }
 
-/* Another tool may have been run on it since. Its owner decides, by replace -f or labelclear. */
+/*
+ * Another tool may have been run on it since. Its owner decides, by replace -f or labelclear. One
+ * that cannot be looked at is no spare to take either.
+ */
 static bool has_signature(const struct device *d)
 {
 	const char *path = d->path;
 	char type[1][SIGNATURE_TYPE];
 
-	foreign_find(&path, 1, type);
+	foreign_find_sure(&path, 1, type);
 	return *type[0];
 }
 
@@ -253,7 +256,8 @@ static int none_fits(const struct choice *c, const char *pool, const char *leg, 
 	if (c->foreign)
 		return err_set(err, ERR_REFUSED, pool, "'kvpoolctl status' names it, and what "
 			       "to do about it", "a spare of it carries a signature of another "
-			       "tool, and no other spare is free and large enough%s",
+			       "tool, or cannot be looked at, and no other spare is free and "
+			       "large enough%s",
 			       spare_kind_words(c->kind));
 	return err_set(err, ERR_REFUSED, leg, "name a device: kvpoolctl replace POOL OLD NEW",
 		       c->count ? "none of the spares of pool %s is free and large enough%s" :

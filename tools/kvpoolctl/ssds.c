@@ -125,7 +125,7 @@ static int check_out(const struct ssds_change *x, const struct stats *s, struct 
 				       "it; status -v shows its UUID",
 				       "%.200s is out of use as well, and its device has gone",
 				       stats_text(s, "leg.%u.path", i) ?: "another SSD");
-		if (reused_check(s, i, err))
+		if (reused_check(s, i, NULL, err))
 			return -1;
 		if (!x->o->force &&
 		    returned_check_held(stats_text(s, "leg.%u.path", i),

@@ -31,6 +31,8 @@ void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIG
 
 /* What foreign_find_sure() says of a device that it cannot look at. */
 #define FOREIGN_UNKNOWN		"unknown"
+/* The same in words, behind the name of the device. */
+#define FOREIGN_UNSEEN		"it cannot be looked at for signatures of other tools"
 
 /**
  * foreign_find_sure() - the same for an order that would write over what it does not find

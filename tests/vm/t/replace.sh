@@ -99,6 +99,24 @@ other_use() {
 	sound
 }
 
+# Something is written to it, so that nothing that was remembered of it counts.
+unread() {
+	echo "--- a leg is out and cannot be read: it leaves, and keeps its label"
+	run 0 offline tank /dev/e
+	dd if=/dev/zero of=/dev/e bs=4096 seek=1 count=1 oflag=direct status=none
+	simset e faults "add read_error 0 64"
+	echo 3 > /proc/sys/vm/drop_caches
+	refused 1 io 'cannot be looked at for signatures' online tank /dev/e
+	run 0 detach tank /dev/e
+	has out 'no leg of pool tank any more'
+	has out 'keeps its label'
+	simset e faults clear
+	refused 3 member 'was a leg of pool tank, which runs without it' attach tank /dev/b /dev/e
+	run 0 labelclear -f /dev/e
+	run 0 attach --wait tank /dev/b /dev/e
+	sound
+}
+
 # The disks that are pulled out are plugged in again.
 destroy() { # DISK...
 	run 0 destroy tank
@@ -111,7 +129,8 @@ refusals mirror
 replaced mirror
 old_disk_is_back
 other_use
-destroy a
+unread
+destroy a e
 new_pool parity1 /dev/a /dev/b /dev/c
 replaced parity1
 destroy a b

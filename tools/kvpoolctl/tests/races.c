@@ -59,6 +59,7 @@ static struct {
 	char table[512];		/* of the last one */
 	unsigned int starts;
 	unsigned int probes;		/* of the second leg of pool "one", before a start */
+	bool unseen;			/* no device can be looked at */
 	void (*at_start)(void);		/* what happens while a pool starts */
 	void (*at_load)(void);		/* before a start, once it was decided */
 } world;
@@ -258,7 +259,7 @@ bool module_starts_degraded(void)
 	return false;
 }
 
-/* --- in place of a part of libkvpool/foreign.c --------------------------------------------- */
+/* --- in place of libkvpool/foreign_find.c --------------------------------------------- */
 
 static struct image one, two;	/* pools to import */
 
@@ -276,7 +277,11 @@ void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIG
 
 void foreign_find_sure(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
 {
+	unsigned int i;
+
 	foreign_find(paths, count, type);
+	for (i = 0; world.unseen && i < count; i++)
+		snprintf(type[i], SIGNATURE_TYPE, FOREIGN_UNKNOWN);
 }
 
 /* What mkswap leaves in the first page. The labels of a leg lie behind it. */
@@ -581,6 +586,14 @@ static void test_import_reused(void)
 			       "swap") == !reused);
 		end_import();
 	}
+	/* what cannot be looked at may be in use */
+	begin_import();
+	one.sb.legs[1].state = KVP_LEG_STALE;
+	image_stop(&one);
+	world.unseen = true;
+	expect(!IMPORT("one") && world.starts == 1 && strstr(world.table, " -"));
+	expect(strstr(out, "is left out: it was out of use, and it cannot be looked at"));
+	end_import();
 	/* in sync, it has all that the pool has */
 	begin_import();
 	make_swap(one.path[1]);
@@ -938,6 +951,12 @@ static void test_reused(void)
 	if (begin_reused()) {
 		make_luks(pool.m.path[3]);
 		expect(!CHANGE(&cmd_detach, "tank", ssd()) && strstr(pool.without, " 8:32 -"));
+	}
+	end_return();
+	if (begin_reused()) {
+		world.unseen = true;
+		expect(!CHANGE(&cmd_detach, "tank", ssd()) && strstr(pool.without, " 8:32 -"));
+		world.unseen = false;
 	}
 	end_return();
 	if (begin_reused()) {

@@ -49,7 +49,8 @@ static struct script {
 	unsigned int count, at, naps;
 	const char *kind;	/* of the first vdev, if it is no mirror */
 	const char *options;	/* of the table: their number and words; NULL: 0 */
-	char loaded[512];	/* the last table */
+	char first[512], loaded[512];	/* the first table, and the last */
+	unsigned int loads;
 	const char *path[4];
 	const char *refusal;	/* of a message; NULL: it is carried out */
 	const char *label;	/* the name in the labels; NULL: tank */
@@ -154,6 +155,8 @@ int dm_reload(const char *name, u64 sectors, const char *params, u64 old_sectors
 	(void)sectors, (void)old_sectors, (void)old;
 	expect(is_locked());
 	snprintf(script.loaded, sizeof(script.loaded), "%s", params);
+	if (!script.loads++)
+		snprintf(script.first, sizeof(script.first), "%s", params);
 	if (script.reloads)
 		return 0;
 	return err_set(err, ERR_KERNEL, name, "-", "not in this test");
@@ -189,17 +192,20 @@ int module_load(struct err *err)
 	return err_set(err, ERR_MODULE, "module", "-", "not in this test");
 }
 
-/* In place of a part of libkvpool/foreign.c. */
+/* In place of libkvpool/foreign_find.c. */
 void foreign_find(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
 {
 	expect(count == 1);
 	snprintf(script.probed, sizeof(script.probed), "%s", paths[0]);
 	snprintf(type[0], SIGNATURE_TYPE, "%s", script.signature ?: "");
+	if (!strcmp(type[0], FOREIGN_UNKNOWN))
+		*type[0] = 0;
 }
 
 void foreign_find_sure(const char *const *paths, unsigned int count, char (*type)[SIGNATURE_TYPE])
 {
 	foreign_find(paths, count, type);
+	snprintf(type[0], SIGNATURE_TYPE, "%s", script.signature ?: "");
 }
 
 /* --- a run of a command ----------------------------------------------------------------- */
@@ -350,11 +356,42 @@ static void test_online_reused(void)
 		expect(said(text) && said("kvpoolctl labelclear --foreign DEV"));
 		expect(strstr(script.probed, "8:16"));
 	}
+	/* what cannot be looked at may carry one: its owner knows */
+	BEGIN(LEG_IS("offline"));
+	script.signature = FOREIGN_UNKNOWN;
+	RUN(&cmd_online, false, false, "online", "tank", "8:16");
+	expect(last.status == EXIT_FAILED && !script.sent_count && said("cannot be looked at"));
+	RUN(&cmd_online, false, false, "online", "-f", "tank", "8:16");
+	expect(last.status == EXIT_DONE && script.sent_count == 1);
 	/* nothing is written to it anew: it is in use, or resilvers */
 	BEGIN(LEG_IS("resilvering"), LEG_IS("online"));
 	script.signature = "swap";
 	RUN(&cmd_online, false, false, "online", "--wait", "tank", "8:16");
 	expect(last.status == EXIT_DONE && !*script.probed);
+}
+
+/* A leg that leaves is wiped, unless it carries something, or may do so. */
+static void test_detach_reused(void)
+{
+	BEGIN(LEG_IS("offline"));
+	script.reloads = true;
+	RUN(&cmd_detach, false, false, "detach", "tank", "8:16");
+	expect(last.status == EXIT_DONE && script.loads == 1 && !said("keeps its label"));
+	BEGIN(LEG_IS("offline"));
+	script.reloads = true;
+	script.signature = "swap";
+	RUN(&cmd_detach, false, false, "detach", "tank", "8:16");
+	expect(last.status == EXIT_REFUSED && !script.loads && said("signature of swap"));
+	/* it is let go of first */
+	BEGIN(LEG_IS("offline"));
+	script.reloads = true;
+	script.signature = FOREIGN_UNKNOWN;
+	RUN(&cmd_detach, false, true, "detach", "tank", "8:16");
+	expect(last.status == EXIT_DONE && said("leave its label: it cannot be looked at"));
+	RUN(&cmd_detach, false, false, "detach", "tank", "8:16");
+	expect(last.status == EXIT_DONE && script.loads == 2 && said("keeps its label, since"));
+	expect(strstr(script.first, POOL_UUID " 0 mirror 2 ") && strstr(script.first, " -"));
+	expect(!strstr(script.first, " 8:16") && strstr(script.loaded, " 1 replace single 1 8:0"));
 }
 
 static bool none_gone(const char *word)
@@ -976,6 +1013,7 @@ int main(int argc, char **argv)
 	test_online_waits();
 	test_online_refused();
 	test_online_reused();
+	test_detach_reused();
 	test_table();
 	test_replace_refused();
 	test_shadow_table();

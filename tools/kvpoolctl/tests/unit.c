@@ -1015,7 +1015,10 @@ static void another_leg(void)
 		image_seal(&other.m);
 }
 
-/* Nobody holds a leg that is watched. It may be no leg any more, and gets no claim then. */
+/*
+ * While import watches a leg, another tool may take the device. Then it is no leg any more, and
+ * import writes no claim to it.
+ */
 static void test_watch_reused(void)
 {
 	struct import_options o = { .takeover = true };
