@@ -9,6 +9,7 @@
 #include "pool/tableline.h"
 #include "target/registry.h"
 #include "target/reload.h"
+#include "target/bio.h"
 #include "target/request.h"
 #include "target/target.h"
 

@@ -10,6 +10,7 @@
 #include "io/mirror.h"
 #include "io/slow.h"
 #include "table/table.h"
+#include "target/bio.h"
 #include "target/long_read.h"
 #include "target/request.h"
 
@@ -249,7 +250,7 @@ static u32 drop_junk_alone(struct bio_list *parts)
 
 static void put_read(struct kvp_bio *k)
 {
-	struct bio *bio = dm_bio_from_per_bio_data(k, sizeof(*k));
+	struct bio *bio = kvp_bio_of(k);
 
 	if (atomic_dec_and_test(&k->parts))
 		k->long_done(k->requests, bio, !READ_ONCE(k->failed));
@@ -292,8 +293,8 @@ static void send_parts(struct kvp_bio *k, struct bio_list *parts, u32 nr)
 bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpage *leaf,
 		   void (*done)(struct kvp_requests *r, struct bio *bio, bool good))
 {
-	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
-	struct cut c = { .r = r, .bio = bio, .count = bio_sectors(bio) >> KVP_SECTORS_SHIFT,
+	struct kvp_bio *k = kvp_bio_data(bio);
+	struct cut c = { .r = r, .bio = bio, .count = kvp_bio_count(bio),
 			 .segments = segments_of(bio) };
 	u32 nr;
 
@@ -301,11 +302,10 @@ bool kvp_long_read(struct kvp_requests *r, struct bio *bio, const struct kvp_tpa
 	 * Of a mixed read, blocks are about to go home. What a leg had that was passed over might
 	 * have to be read anew, block by block.
 	 */
-	if (!kvp_stripe_read_begin(&c.read, leaf, kvp_bio_block(bio->bi_iter), c.count,
-				   !k->mixed))
+	if (!kvp_stripe_read_begin(&c.read, leaf, kvp_bio_first(bio), c.count, !k->mixed))
 		return false;
 	while (!cut_for_legs(&c)) {
-		/* With less memory, make none. read_anew() makes those of a leg that is out. */
+		/* With less memory, make none. kvp_read_anew() makes those of a leg that is out. */
 		if (!c.read.rebuild)
 			return false;
 		kvp_stripe_read_only(&c.read);
@@ -417,7 +417,7 @@ static void xor_slots(void *to, u32 slot, u32 from, u32 nr)
 
 u32 kvp_long_rebuild(struct kvp_requests *r, struct bio *bio, bool good)
 {
-	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
+	struct kvp_bio *k = kvp_bio_data(bio);
 	struct kvp_row_pages *b = k->rebuild;
 	struct xor x = { .bio = bio, .iter = k->iter, .rebuild = b };
 	int made = good ? kvp_stripe_read_make(&b->read, xor_slots, &x) : -EIO;

@@ -6,23 +6,12 @@
 #include "core/core.h"
 #include "home/throttle.h"
 #include "log/log.h"
+#include "target/bio.h"
 #include "target/paced.h"
 #include "target/request.h"
 #include "work/destage.h"
 
 #define LEAST_NS	(200ull * NSEC_PER_USEC)
-
-static u32 blocks_of(const struct bio *bio)
-{
-	return bio_sectors(bio) >> KVP_SECTORS_SHIFT;
-}
-
-static bool is_stream(struct bio *bio)
-{
-	struct kvp_bio *k = dm_per_bio_data(bio, sizeof(*k));
-
-	return k->stream;
-}
 
 /*
  * The blocks of the log that a write takes. A block that goes home by intent takes only a record,
@@ -30,9 +19,11 @@ static bool is_stream(struct bio *bio)
  */
 static u32 cost_of(const struct kvp_pool *pool, struct bio *bio)
 {
-	u32 blocks = blocks_of(bio);
+	u32 blocks = kvp_bio_count(bio);
 
-	return is_stream(bio) && kvp_log_takes_intents(pool->log) ? 1 + blocks / 256 : blocks;
+	if (kvp_bio_data(bio)->stream && kvp_log_takes_intents(pool->log))
+		return 1 + blocks / 256;
+	return blocks;
 }
 
 /*
@@ -78,15 +69,15 @@ bool kvp_paced_keep(struct kvp_requests *r, struct bio *bio)
 	bool behind = !bio_list_empty(&r->paced);
 	u64 wait = 0;
 
-	if ((!behind && !kvp_throttle_may_slow(pool, blocks_of(bio))) || in_vain(pool) ||
-	    (is_stream(bio) && kvp_throttle_passes(pool)))
+	if ((!behind && !kvp_throttle_may_slow(pool, kvp_bio_count(bio))) || in_vain(pool) ||
+	    (kvp_bio_data(bio)->stream && kvp_throttle_passes(pool)))
 		return false;
 	if (!behind)
 		wait = kvp_throttle_admit(pool, cost_of(pool, bio));
 	if (!behind && !wait)
 		return false;
 	if (kvp_requests_nowait(bio)) {
-		kvp_requests_again(r, bio, blocks_of(bio));
+		kvp_requests_again(r, bio, kvp_bio_count(bio));
 		return true;
 	}
 	if (!put(r, bio))

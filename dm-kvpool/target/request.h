@@ -2,11 +2,12 @@
 /*
  * The request path: from bios to the write buffer and the legs.
  *
- * target.h describes the folder. request.c has the numbered steps of reads, writes, discards and
- * flushes; paced.c slows writers down; long_read.c reads several legs for one bio.
+ * target.h describes the folder. write.c has the numbered steps of writes, discards and flushes;
+ * paced.c slows writers down. read.c has the steps of a read; read_end.c verifies what came, and
+ * read_anew.c repeats what did not fit; long_read.c reads several legs for one bio.
  *
- * device-mapper calls kvp_requests_map() for each bio, and kvp_requests_end_io() when a bio that
- * was remapped has ended. map runs in the task that submits the bio. It never waits for I/O of the
+ * device-mapper calls kvp_requests_map() for each bio, and kvp_read_end_io() when a bio that was
+ * remapped has ended. map runs in the task that submits the bio. It never waits for I/O of the
  * pool, as that may need this task. A bio that has to wait goes to one of the lists below. The
  * pool's callback for space wakes a worker, which takes the bio from there.
  *
@@ -25,18 +26,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "cache/admission.h"
-#include "cache/scache.h"
-#include "core/core.h"
 #include "core/latency.h"
-#include "core/stats.h"
-#include "log/log.h"
-
-/** kvp_bio_block() - the first of the pool's blocks that a bio has left */
-static inline kvp_block_t kvp_bio_block(struct bvec_iter iter)
-{
-	return kvp_block(iter.bi_sector >> KVP_SECTORS_SHIFT);
-}
 
 /**
  * struct kvp_requests - bios that could not be served at once
@@ -73,42 +63,6 @@ struct kvp_requests {
 };
 
 struct dm_target;
-struct kvp_row_pages;
-struct kvp_spilled_read;
-
-/* Per-bio data; kept small. */
-struct kvp_bio {
-	struct kvp_waiter waiter;	/* FLUSH, FUA */
-	/* ns: when the wait of a FLUSH began; of a read from a leg, from kvp_slow_begin() */
-	u64 since;
-	struct kvp_requests *requests;
-	bool stream;			/* a write that goes home past a cache, if possible */
-	struct bvec_iter iter;		/* as it arrived; reads only */
-	/* Some of its blocks were buffered, and all are read from home. */
-	bool mixed;
-	struct kvp_spilled_read *beside;	/* of a mixed read: its spilled blocks */
-	bool lacks_spilled;		/* and not all of them were asked for */
-	atomic_t sides;			/* of a mixed read: home and SSDs, if not yet read */
-	struct kvp_leg *leg;		/* the leg that is read from home */
-	struct kvp_tpage *leaf;		/* the leaf to verify against */
-	atomic_t parts;			/* of a long read: requests that have not ended */
-	bool failed;			/* of a long read: one of its requests has failed */
-	void (*long_done)(struct kvp_requests *r, struct bio *bio, bool good);
-	struct kvp_row_pages *rebuild;	/* rows from which blocks of a leg are made */
-	const struct kvp_leg *lacks;	/* the leg whose blocks are not in the reader's pages yet */
-	bool passes;			/* that leg is in use, and was passed over */
-	bool came;			/* all other blocks were read without an error */
-	/* of the RAM cache, taken before the read, for so many blocks from the first on */
-	u32 token, token_blocks;
-	/* how the read was counted: not kept for this reason (KVP_RAM_KEEP: no), and as misses */
-	enum kvp_ram_bypass bypassed;
-	bool missed_ram, missed_ssd;
-	bool fill, favoured;		/* enter the RAM cache; as if it had been hit once */
-	bool may_fill;			/* enter the SSD cache, by @plan */
-	struct kvp_admit_plan plan;
-	struct kvp_on_ssd ssd;		/* where the SSD cache has it; none if its block is 0 */
-	struct work_struct work;	/* a read that has to wait */
-};
 
 /**
  * kvp_requests_init() - let @pool, which was started, take requests
@@ -129,9 +83,6 @@ void kvp_requests_drain(struct kvp_requests *r);
 
 /** kvp_requests_map() - serve a bio; a DM_MAPIO_* value. Never waits for the pool's I/O. */
 int kvp_requests_map(struct kvp_requests *r, struct bio *bio);
-
-/** kvp_requests_end_io() - a home read has come back; a DM_ENDIO_* value. Interrupt context. */
-int kvp_requests_end_io(struct kvp_requests *r, struct bio *bio, blk_status_t *error);
 
 /**
  * kvp_requests_nowait() - true if @bio must end with kvp_requests_again() where it would wait.

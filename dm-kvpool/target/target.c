@@ -22,6 +22,7 @@
 #include "target/message.h"
 #include "target/order.h"
 #include "target/pm.h"
+#include "target/read_end.h"
 #include "target/registry.h"
 #include "target/reload.h"
 #include "target/request.h"
@@ -232,7 +233,7 @@ static int kvp_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error
 {
 	struct kvp_target *t = ti->private;
 
-	return kvp_requests_end_io(&t->inst->requests, bio, error);
+	return kvp_read_end_io(&t->inst->requests, bio, error);
 }
 
 static int kvp_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)

@@ -11,8 +11,8 @@
  *    write.
  * 2. preresume starts the pool (instance.c), or gives a running one the shape that the line asks
  *    for (reload.c). resume lets waiting bios go on.
- * 3. map serves bios: request.c has the steps of reads, writes and discards, long_read.c cuts reads
- *    over several legs, paced.c slows writers down.
+ * 3. map serves bios (request.c): write.c has the steps of writes, discards and flushes; paced.c
+ *    slows writers down. read.c has the steps of reads; long_read.c cuts those over several legs.
  * 4. A message either answers at once or gives an order to a worker (message.c, order.c). status.c
  *    writes status, statistics and events.
  * 5. presuspend ends the orders, and writes back while bios are still served. Then device-mapper

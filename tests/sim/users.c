@@ -615,7 +615,7 @@ static int judge(struct host *h, const char *what, int error)
 /* --- writes -------------------------------------------------------------------------------- */
 
 /*
- * As request.c: ask for space, and wait until there is more than when @seen was noted. False: in
+ * As write.c: ask for space, and wait until there is more than when @seen was noted. False: in
  * vain.
  */
 static bool wait_for_space(struct host *h, u32 seen)
@@ -1228,7 +1228,7 @@ int host_read(struct host *h, u64 block, u8 *data)
 	bool doubt = false;
 	int ret = 0;
 
-	/* As request.c does. */
+	/* As read.c does. */
 	if (!(is_mixed(h) && read_mixed(h, block, page)) &&
 	    !read_fast(h, block, page, &doubt) && !read_spilled(h, block, page))
 		ret = kvp_block_read(h->pool, block, page) ? -EIO : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The users of the pool. For tests, this code does what request.c does for bios, and reports it to
+ * The users of the pool. For tests, this code does what target/ does for bios, and reports it to
  * the oracle. All of it runs inside a machine. Functions that return an int return the engine's
  * error.
  */
@@ -230,7 +230,7 @@ u32 host_read_wide(struct host *h, u64 block, u32 count, u8 *data, int *errors);
 u32 host_read_wide_check(struct host *h, u64 block, u32 count);
 /**
  * host_read_passing() - read a block of a parity1 whose leg is read last, as long_read.c and
- * request.c do; 0 or -EIO. The caller verifies it.
+ * read_anew.c do; 0 or -EIO. The caller verifies it.
  */
 int host_read_passing(struct host *h, const struct kvp_tpage *leaf, u64 block, u8 *data);
 /** host_cached() - true if the RAM cache has the block */

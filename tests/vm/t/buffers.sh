@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: buffers of a reader and of a writer that change in flight cause no device error and leave both legs equal
 # timeout: 240
-# turn: ram */target/request.c
+# turn: ram */target/read.c */target/write.c
 # needs: gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

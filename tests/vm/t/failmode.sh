@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: failmode=wait: with no leg left, reads wait as writes do, until clear; a lost block is EIO all the same
 # timeout: 150
-# turn: legs-lost */target/request.c
+# turn: legs-lost */target/request.c */target/read_anew.c */target/write.c
 # needs: gcc fio
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: REQ_NOWAIT: a request that would have to wait ends with EAGAIN at once and without effect; others are served; io_uring hides it
 # timeout: 120
-# turn: stacked */target/request.c */target/paced.c
+# turn: stacked */target/request.c */target/read.c */target/write.c */target/paced.c
 # needs: gcc fio
 . "$KVPOOL_TOP/tests/vm/lib.sh"
 helper oracle

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test: fio finds what it wrote, also after a restart; SQLite keeps every commit over power cuts
 # timeout: 200
-# turn: programs */target/request.c
+# turn: programs */target/read*.c */target/write.c
 # needs: fio sqlite3 mkfs.ext4 e2fsck
 # kmsg-allow: I/O error|lost (a?sync )?page write|EXT4-fs (error|warning)
 . "$KVPOOL_TOP/tests/vm/lib.sh"

@@ -3,7 +3,7 @@
 # test: a long read of which a part is spilled waits for home and for the SSDs, whichever answers last
 # kernels: 6.12
 # timeout: 120
-# turn: programs */target/request.c */log/spilled.c
+# turn: programs */target/read*.c */log/spilled.c
 # needs: gcc
 # kmsg-allow: I/O error
 . "$KVPOOL_TOP/tests/vm/lib.sh"
