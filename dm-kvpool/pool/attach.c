@@ -53,6 +53,7 @@
  * @at: number of the leg that comes or goes
  * @comes: it comes
  * @tried: some leg may have the new superblock
+ * @moving: the log was about to move off its SSDs before
  * @old: superblock
  * @next: superblock
  * @legs: all legs as they were
@@ -62,7 +63,7 @@
  */
 struct reshape {
 	u32 v, at;
-	bool comes, tried;
+	bool comes, tried, moving;
 	struct kvp_sb *old, *next;
 	struct kvp_leg *legs;
 	struct kvp_parts parts;
@@ -402,6 +403,8 @@ static void undo(struct kvp_pool *pool, struct reshape *x)
 	/* The queue of that place may belong to another device by now. */
 	pool->legs[x->at].queue = NULL;
 	kvp_take_shape(pool, x->old);
+	/* The last SSD with the log may have been given up, and is in use again. */
+	WRITE_ONCE(pool->vdevs.log_moving, x->moving);
 	kvp_change_leave_strays(pool);
 	kvp_events_go_on(pool);
 	if (!x->tried)
@@ -421,6 +424,7 @@ static int change(struct kvp_pool *pool, const struct kvp_start *s, struct resha
 		kvp_leg_words(&pool->legs[x->at], x->name);
 	write_next(pool, x);
 	*x->old = *pool->sb;
+	x->moving = READ_ONCE(pool->vdevs.log_moving);
 	memcpy(x->legs, pool->legs, sizeof(pool->legs));
 	take_next(pool, s, x);
 	if (kvp_parts_alloc(pool, &x->parts))

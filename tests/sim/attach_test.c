@@ -391,6 +391,29 @@ static void not_attached_as_superblocks_fail(struct script *l)
 }
 
 /*
+ * All SSDs with the log are given up in a change. It is undone, and they are in use again: so the
+ * log stays there, and no event says that it was lost.
+ */
+static void undone_and_the_log_stays(struct script *l)
+{
+	struct kvp_pool *pool = l->host.pool;
+	const struct kvp_vdev *cache = pool->vdevs.log_vdev;
+
+	writes(4);
+	if (kvp_has_data(cache->g))
+		sim_fail("the log is on no cache: the case was not set up");
+	l->host.quiesced = life_fail_next_superblock;
+	if (!(l->turn && own.n > 1 ? try_detach(l, own.n - 1) : try_attach(l, l->disks - 1)))
+		sim_fail("changed without a superblock");
+	expect_undone(l);
+	if (pool->vdevs.log_vdev != cache)
+		sim_fail("the log has left SSDs that are in use");
+	end_attached(l);
+	if (pool->vdevs.log_vdev->index != cache->index || kvp_has_data(pool->vdevs.log_vdev->g))
+		sim_fail("the log has left SSDs that are in use");
+}
+
+/*
  * A spare of the pool is attached. It is blank before it gets a label, and the superblock takes it
  * off the list. If that superblock fails, the spare is missed.
  */
@@ -1334,6 +1357,8 @@ static void attach_of(const struct shape *s)
 	lives(NAMED(refused_to_be_attached), s, 1);
 	lives(NAMED(attached_one_hangs), s, 1);
 	lives(NAMED(not_attached_as_superblocks_fail), s, 1);
+	if (s->start.cache)
+		lives(NAMED(undone_and_the_log_stays), s, 2);
 	lives(NAMED(spare_is_attached), s, 1);
 	lives(NAMED(attached_and_detached), s, 2);
 	lives(NAMED(detached_while_it_resilvers), s, 1);
