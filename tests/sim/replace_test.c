@@ -15,6 +15,8 @@
 #include "super/members.h"
 
 #define NO_DISK	MAX_DISKS
+/* so many superblocks after the first one of an exchange that fails there is that of its undo */
+#define UNDONE_BY	3
 
 /* The pool, and the change of its cache; the last disk is new. */
 static const struct swap {
@@ -352,6 +354,76 @@ static void undone_beside_a_stray(struct script *x)
 	more_writes(x);
 }
 
+/*
+ * The SSD that would stay fails the next superblock, and is given up. The new one fails the second,
+ * which calls that SSD out. So the exchange is undone. A leg with data fails the one that does
+ * that.
+ */
+static void fail_until_undone(struct host *h)
+{
+	u64 next = h->pool->sb->sequence + 1;
+
+	own.kept = next + 1;
+	life_fail_superblock(own.stays, 3, next);
+	life_fail_superblock(own.new_disk, 3, next + 1);
+	life_fail_superblock(1, 3, next + UNDONE_BY);
+}
+
+/* The newest superblock that the disk took has this number, or a later one, and calls @leg out. */
+static bool calls_out(u32 disk, u64 least, u32 leg)
+{
+	const struct trace_request *r = disks.trace.requests;
+	static struct kvp_sb sb;
+	u64 sequence = 0;
+	bool out = false;
+	u32 i;
+
+	for (i = 0; i < disks.trace.nr_requests; i++, r++) {
+		if (r->disk != disk || r->error || !host_wrote_superblock(r, &sb) ||
+		    sb.sequence < sequence)
+			continue;
+		sequence = sb.sequence;
+		out = sb.legs[leg].state != KVP_LEG_IN_SYNC;
+	}
+	return out && sequence >= least;
+}
+
+/*
+ * The SSD is in use again after the undo. The leg has a superblock that calls it out, and not the
+ * one that undoes that. It did not go on without the SSD, and returns.
+ */
+static void undone_and_one_calls_another_out(struct script *x)
+{
+	struct host *h = &x->host;
+	u32 at = own.swap->leg == 2 ? 3 : 2;
+
+	own.stays = host_disk(&x->start, at);
+	own.new_disk = x->disks - 1;
+	host_flush(h);
+	host_checkpoint(h);
+	h->may_fail = true;
+	h->quiesced = fail_until_undone;
+	if (!host_replace_ssds(h, &own.new))
+		sim_fail("replaced: the case was not set up");
+	disks.nr_faults = 0;
+	h->may_fail = false;
+	expect_ssds(x, false);
+	if (!kvp_leg_in_sync(host_leg(h, at)))
+		sim_fail("the SSD is out: the case was not set up");
+	if (kvp_leg_in_sync(host_leg(h, 1)) || !calls_out(1, own.kept, at))
+		sim_fail("leg 1 knows of the undo: the case was not set up");
+	more_writes(x);
+	host_stop(h);
+	script_start(x);
+	expect_ssds(x, false);
+	if (!kvp_leg_in_sync(host_leg(h, at)))
+		sim_fail("the SSD is out after a start");
+	if (host_online(h, 1))
+		sim_fail("leg 1 does not return: %s", h->refusal.why);
+	host_wait_resilver(h);
+	more_writes(x);
+}
+
 /* A table that names one missing SSD in two places is refused: no start would take such legs. */
 static void expect_no_twin(struct script *x, const struct kvp_sb *sb)
 {
@@ -484,6 +556,8 @@ static void all_of(const struct swap *s)
 		case_of("ssds-new-hangs", s, new_one_hangs, 0);
 	if (s->leg && !s->lost && s->start.cache > 1 && !s->start.parity)
 		case_of("ssds-undone-beside-a-stray", s, undone_beside_a_stray, 0);
+	if (s->leg && !s->lost && s->start.cache == 2 && !s->start.parity)
+		case_of("ssds-undone-is-no-fork", s, undone_and_one_calls_another_out, 0);
 	if (s->lost && s->leg != s->lost)
 		case_of("ssds-second-lost", s, second_lost, 0);
 	if (rows)
