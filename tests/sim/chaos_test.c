@@ -4,6 +4,9 @@
  * grows, its log moves, and the power goes, over several lives. The next table is the one that the
  * newest label names, as an import finds it. With all disks there, each start must go well without
  * an order. Without one of them it may be refused; if it is not, nothing may be missing.
+ *
+ * The cases named troubled: disks fail superblocks, keep them or hang amid changes, memory is
+ * short, and most cuts lie there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +29,7 @@
 #define MORE		4400u	/* blocks of a disk that has become larger once */
 #define MOST		6700u	/* and twice */
 #define SPARES		4u
+#define WINDOWS		8u
 
 static const struct {
 	const char *name;
@@ -54,7 +58,14 @@ static struct {
 	u8 uuid[16];
 	struct image old[MAX_DISKS];	/* the state at the end of an earlier life */
 	bool has_old, all_in_sync;
-	char log[4096];
+	bool troubled;		/* legs fail and keep superblocks amid changes */
+	bool answered;		/* they do no more */
+	bool stuck;		/* only a restart helps */
+	struct {
+		u32 from, to;
+	} windows[WINDOWS];	/* where in the trace such changes are */
+	u32 nr_windows;
+	char log[16384];
 } own;
 
 /* What happened, for a failure. */
@@ -89,14 +100,17 @@ static bool newest_of(const struct image *img, struct kvp_sb *best)
 {
 	static const u32 sizes[] = { POOL_LEG_BLOCKS, MORE, MOST };
 	struct kvp_sb *sb = malloc(sizeof(*sb));
-	bool found = false;
+	bool found = false, front = false;
 	u32 i;
 
+	for (i = 0; i < KVP_SB_RING; i++)
+		front |= read_slot(img, img->blocks, 0, i, sb);
 	for (i = 0; i < ARRAY_SIZE(sizes) * 2 * KVP_SB_RING; i++) {
 		u32 blocks = sizes[i / KVP_SB_RING / 2];
 
-		if (blocks > img->blocks || !read_slot(img, blocks, i / KVP_SB_RING % 2,
-						       i % KVP_SB_RING, sb) ||
+		/* Only a label in front tells of an end where the device ended once. */
+		if (blocks > img->blocks || (!front && blocks < img->blocks) ||
+		    !read_slot(img, blocks, i / KVP_SB_RING % 2, i % KVP_SB_RING, sb) ||
 		    (found && !kvp_sb_newer(sb, best)))
 			continue;
 		*best = *sb;
@@ -608,6 +622,187 @@ static void op_haste(struct script *s)
 	s->host.haste = rng_below(&own.rng, 2);
 }
 
+/* --- trouble amid a change --------------------------------------------------------------- */
+
+/* The pool sees so many blocks of a disk that is a leg; else all that it has. */
+static u64 blocks_of(const struct kvp_pool *pool, u32 disk)
+{
+	u32 i;
+
+	for (i = 0; i < pool->nr_legs; i++)
+		if (pool->legs[i].bdev == &disks.bdev[disk])
+			return pool->legs[i].size_blocks;
+	return disks.img[disk].blocks;
+}
+
+/* One of the next superblocks fails on a disk, or is kept, in one ring or both. */
+static void trouble_superblock(struct host *h, u32 disk, bool keep)
+{
+	u64 sequence = h->pool->sb->sequence + 1 + rng_below(&own.rng, 5), at;
+	u32 rings = rng_below(&own.rng, 3) ? 3 : 1 + rng_below(&own.rng, 2), end;
+
+	say(" {disk %u %s %llu in %u}", disk, keep ? "keeps" : "fails", sequence, rings);
+	for (end = 0; end < 2; end++) {
+		at = kvp_sb_slot_offset(blocks_of(h->pool, disk), end, sequence % KVP_SB_RING) >>
+		     KVP_BLOCK_SHIFT;
+		if (!(rings >> end & 1))
+			continue;
+		if (keep)
+			disks_stall(disk, at, at + KVP_SB_BLOCKS - 1);
+		else
+			disks_fault(FAULT_WRITE_EIO, disk, at, at + KVP_SB_BLOCKS - 1);
+	}
+}
+
+static void trouble_disk(struct script *s, u32 disk)
+{
+	struct fault *f;
+
+	switch (rng_below(&own.rng, 8)) {
+	case 0:
+	case 1:
+		if (!disks.stalled[disk][0].end)
+			trouble_superblock(&s->host, disk, true);
+		return;
+	case 2:
+		f = disks_fault(FAULT_WRITE_EIO, disk, 0, KVP_LABEL_BLOCKS - 1);
+		f->after = rng_below(&own.rng, 6);
+		f->times = 1 + rng_below(&own.rng, 3);
+		say(" {disk %u fails %u after %u}", disk, f->times, f->after);
+		return;
+	case 3:
+		disks_fault(FAULT_HANG, disk, 0, ~0ull)->after = rng_below(&own.rng, 8);
+		say(" {disk %u hangs}", disk);
+		return;
+	default:
+		trouble_superblock(&s->host, disk, false);
+	}
+}
+
+/* Sooner or later than a leg is given up. */
+static void end_trouble(void *arg)
+{
+	u32 i;
+
+	host_sleep(rng_below(&own.rng, 2) ? 100 + rng_below(&own.rng, 1000) : 45000);
+	disks.nr_faults = 0;
+	disks_release_all();
+	for (i = 0; i < disks.nr; i++)
+		if (disks.hung[i])
+			disks_wake(i);
+	own.answered = true;
+}
+
+/* The pool is quiesced, and the change begins. */
+static void plant(struct host *h)
+{
+	struct script *s = container_of(h, struct script, host);
+	u32 n = 1 + rng_below(&own.rng, 4), disk;
+
+	own.answered = false;
+	own.windows[own.nr_windows % WINDOWS].from = disks.trace.nr;
+	while (n--) {
+		disk = rng_below(&own.rng, s->disks);
+		if (!disks.dead[disk] && disks.nr_faults + 2 < MAX_FAULTS)
+			trouble_disk(s, disk);
+	}
+	if (!rng_below(&own.rng, 5)) {
+		sim_refused_from = sim_allocations + 1 + rng_below(&own.rng, 30);
+		sim_refused_until = sim_refused_from + (rng_below(&own.rng, 2) ? 1 : 50);
+		say(" {no memory from %u on}", sim_refused_from - sim_allocations);
+	}
+	sim_spawn("answers", end_trouble, NULL);
+}
+
+/* One SSD more or less, another one, or those that are out begin anew. */
+static void op_ssds(struct script *s)
+{
+	struct host_start hs = s->start;
+	u32 first = data_legs(s), at, i, how = rng_below(&own.rng, 4), disk = free_disk(s);
+	bool rows = s->host.pool->vdevs.v[s->host.pool->vdevs.nr - 1].g->kind ==
+		    KVP_VDEV_CACHE_PARITY1;
+	bool beside = own.writer.goes_on;
+	int ret;
+
+	if (!hs.cache)
+		return;
+	at = first + rng_below(&own.rng, hs.cache);
+	memcpy(own.next, own.on, sizeof(own.on));
+	hs.on = own.next;
+	if (how == 0 && !rows && hs.cache < 3) {
+		if (disk == MAX_DISKS)
+			return;
+		own.next[hs.legs++] = (u8)disk;
+		hs.cache++;
+	} else if (how == 1 && !rows && hs.cache > 1) {
+		for (i = at; i + 1 < hs.legs; i++)
+			own.next[i] = own.next[i + 1];
+		hs.missing = (hs.missing & (BIT_ULL(at) - 1)) |
+			     (hs.missing >> (at + 1) << at);
+		hs.legs--;
+		hs.cache--;
+	} else if (how == 2) {
+		if (disk == MAX_DISKS)
+			return;
+		own.next[at] = (u8)disk;
+		hs.missing &= ~BIT_ULL(at);
+	}
+	/* Labels of those that begin anew are wiped. */
+	for (i = first; i < s->start.legs; i++)
+		if (!kvp_leg_in_sync(leg_of(s, i)))
+			watch_forget(own.on[i]);
+	if (disk != MAX_DISKS)
+		watch_forget(disk);
+	/* device-mapper lets no write through to a suspended pool, and this change begins a log. */
+	if (beside)
+		life_end_writer(&own.writer);
+	ret = host_replace_ssds(&s->host, &hs);
+	if (beside)
+		life_begin_writer(&own.writer);
+	result_of(s, "ssds", at, ret);
+	if (!ret)
+		now(s, &hs);
+}
+
+/* A change of legs in trouble. It is made or undone, whatever the legs do. */
+static void op_troubled(struct script *s)
+{
+	static void (*const changes[])(struct script *s) = {
+		op_attach, op_detach, op_attach, op_detach, op_replace, op_shadow, op_take,
+		op_forget, op_larger, op_ssds, op_ssds, op_ssds,
+	};
+	struct host *h = &s->host;
+	u32 from = disks.trace.nr;
+
+	own.windows[own.nr_windows % WINDOWS].from = 0;
+	own.lost_a_leg = true;
+	own.answered = true;
+	h->may_fail = true;
+	h->quiesced = plant;
+	changes[rng_below(&own.rng, ARRAY_SIZE(changes))](s);
+	h->quiesced = NULL;
+	sim_refused_from = sim_refused_until = 0;
+	while (!own.answered)
+		host_sleep(50);
+	if (kvp_pool_faulted(h->pool)) {
+		say(" clear;");
+		kvp_pool_clear(h->pool, -1);
+	}
+	if (kvp_pool_faulted(h->pool)) {
+		say(" stuck: %d;", kvp_pool_failure(h->pool));
+		own.stuck = true;
+	}
+	h->may_fail = own.stuck;
+	if (own.windows[own.nr_windows % WINDOWS].from > from)
+		own.windows[own.nr_windows++ % WINDOWS].to = disks.trace.nr;
+}
+
+static void (*const troubles[])(struct script *s) = {
+	op_offline, op_online, op_online, op_detach, op_attach, op_checkpoint, op_wait, op_suspend,
+	op_wait_resilver, op_wait_resilver, op_rate, op_mode,
+	op_troubled, op_troubled, op_troubled, op_troubled, op_troubled, op_troubled, op_troubled,
+};
+
 static void (*const ops[])(struct script *s) = {
 	op_offline, op_offline, op_online, op_online, op_kill, op_kill, op_attach, op_attach,
 	op_detach, op_detach, op_replace, op_replace, op_shadow, op_shadow, op_take, op_take,
@@ -652,6 +847,8 @@ static void begin(struct script *s)
 	if (own.look)
 		look(s);
 	own.lost_a_leg = false;
+	own.stuck = false;
+	own.nr_windows = 0;
 	own.dead = 0;
 }
 
@@ -667,7 +864,12 @@ static void act(struct script *s)
 	if (beside)
 		life_begin_writer(&own.writer);
 	while (n--) {
-		ops[rng_below(&own.rng, ARRAY_SIZE(ops))](s);
+		if (own.troubled)
+			troubles[rng_below(&own.rng, ARRAY_SIZE(troubles))](s);
+		else
+			ops[rng_below(&own.rng, ARRAY_SIZE(ops))](s);
+		if (own.stuck)
+			break;
 		if (!beside)
 			life_writes(&own.writer, rng_below(&own.rng, 4));
 		host_read_check(&s->host, rng_below(&own.rng, own.writer.blocks));
@@ -676,7 +878,8 @@ static void act(struct script *s)
 	}
 	if (beside)
 		life_end_writer(&own.writer);
-	life_writes(&own.writer, rng_below(&own.rng, 4));
+	if (!own.stuck)
+		life_writes(&own.writer, rng_below(&own.rng, 4));
 }
 
 static void all_well(struct script *s)
@@ -795,6 +998,12 @@ static void end_life(struct script *s, u32 how, bool first)
 	/* The first life begins with a pool that is there. */
 	if (s->from < end)
 		own.at = s->from + rng_below(&own.rng, end - s->from + 1);
+	if (own.nr_windows && rng_below(&own.rng, 4)) {
+		u32 i = rng_below(&own.rng, min(own.nr_windows, WINDOWS));
+
+		own.at = own.windows[i].from +
+			 rng_below(&own.rng, own.windows[i].to - own.windows[i].from + 1);
+	}
 	if (first)
 		own.at = max(own.at, s->from);
 	say(" cut at %u of %u;", own.at, end);
@@ -891,20 +1100,26 @@ static void set_up(struct script *s)
 	own.writer = (struct life_writer){ &s->host, &own.rng, s->o.blocks };
 }
 
-static void chaos(u32 i)
+static void set_up_troubled(struct script *s)
+{
+	set_up(s);
+	own.troubled = true;
+}
+
+static void chaos(u32 i, bool troubled)
 {
 	const struct host_start *shape = &shapes[i].start;
 	char name[96];
 	const struct script_case c = {
 		.name = name, .shape = shape, .spares = SPARES, .blank = POOL_LEG_BLOCKS,
 		.blocks = shape->second ? host_boundary(shape) + 64 : POOL_BLOCKS,
-		.set_up = set_up, .clean_up = forget_old, .may_refuse = true, .tried = tried,
-		.begin = begin, .play = play,
-		.turns = 4, .salt = 17000 + i, .life_seeds = true, .own = &own,
+		.set_up = troubled ? set_up_troubled : set_up, .clean_up = forget_old,
+		.may_refuse = true, .tried = tried, .begin = begin, .play = play,
+		.turns = 4, .salt = (troubled ? 18000 : 17000) + i, .life_seeds = true, .own = &own,
 		.own_size = sizeof(own),
 	};
 
-	snprintf(name, sizeof(name), "chaos:%s", shapes[i].name);
+	snprintf(name, sizeof(name), "chaos:%s%s", troubled ? "troubled-" : "", shapes[i].name);
 	script_run(&c);
 }
 
@@ -912,6 +1127,8 @@ void run_chaos(void)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(shapes); i++)
-		chaos(i);
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		chaos(i, false);
+		chaos(i, true);
+	}
 }

@@ -747,7 +747,9 @@ int host_discard(struct host *h, u64 block, u32 count)
 		seen = h->space_seq;
 		ret = kvp_wbuf_discard(h->pool->wbuf, block, count, &seq);
 	} while (ret == -EAGAIN && wait_for_space(h, seen));
-	oracle_discarded(h->o, block, count);
+	/* One that failed is never acknowledged: the block may have either contents. */
+	if (!ret)
+		oracle_discarded(h->o, block, count);
 	h->discards--;
 	kvp_commit_kick(h->pool->log, true);
 	return judge(h, "discard", ret);
