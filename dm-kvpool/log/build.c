@@ -281,18 +281,20 @@ static bool stream_goes_on(struct kvp_log *log, const struct kvp_entry_io *e,
  * The number of blocks to take now, of @n that may go by intent. If no caller waits for them and
  * nothing follows in the buffer, the blocks beyond whole requests can wait. On a mirror so many of
  * them wait that they become intents later, even if nothing follows: a shorter run would be data.
+ * So would what is taken now, if it has fewer than @cutoff blocks: then all of @n is taken.
  * On a mirror beside a parity1 none wait: slices of the parity1 say nothing about its requests.
  */
 static u32 whole_requests_now(struct kvp_log *log, const struct kvp_entry_io *e,
-			      const struct kvp_version *first, u32 n, u32 run)
+			      const struct kvp_version *first, u32 n, u32 run, u32 cutoff)
 {
 	const struct kvp_vdev *v = kvp_vdevs_find(log->vdevs, first->block).v;
 	bool sliced = v->ops->slice(v);
-	u32 least = sliced ? 0 : min(e->least_run, n);
+	u32 least = sliced ? 0 : min(e->least_run, n), whole;
 
 	if (!run_may_wait(log, e, first, run) || (kvp_direct_slice(log) && !sliced))
 		return n;
-	return whole_requests(log, first->block, n - least) ?: n;
+	whole = whole_requests(log, first->block, n - least);
+	return whole < cutoff ? n : whole;
 }
 
 /*
@@ -322,7 +324,7 @@ static u32 count_intents(struct kvp_log *log, struct kvp_entry_io *e, struct kvp
 		return 0;
 	}
 	if (n >= cutoff)
-		n = whole_requests_now(log, e, d, may_be_direct(log, d->block, n), run);
+		n = whole_requests_now(log, e, d, may_be_direct(log, d->block, n), run, cutoff);
 	while (n && n >= cutoff && !intents_fit(log, e, n, cap))
 		n = may_be_direct(log, d->block, n / 2);
 	return n >= cutoff ? n : 0;

@@ -208,6 +208,28 @@ static void stream_in_whole_requests(struct script *s)
 	set_cutoff(s, 16);
 }
 
+/*
+ * A stream begins shortly before a request to a leg ends. What lies before that end is too short to
+ * go home by intent alone. It goes together with what follows.
+ */
+static void stream_begins_within_a_request(struct script *s)
+{
+	struct kvp_log *log = s->host.pool->log;
+	u64 before = log->intent_blocks, data = log->data_blocks;
+
+	set_cutoff(s, 64);
+	kvp_wbuf_set_limit(s->host.pool->wbuf, 4 * 300);
+	WRITE_ONCE(log->batch, 100);
+	host_write(&s->host, 248, 100, false);
+	host_sleep(20);
+	if (log->data_blocks != data || log->intent_blocks == before)
+		sim_fail("%llu blocks of a stream became data, %llu went by intent",
+			 log->data_blocks - data, log->intent_blocks - before);
+	host_flush(&s->host);
+	host_read_each(&s->host, 248, 100);
+	set_cutoff(s, 16);
+}
+
 /* The log comes round, several times. */
 static void round_and_round(struct script *s)
 {
@@ -893,6 +915,8 @@ void run_scache(void)
 		run_case("streams-pass", &shapes[i], streams_pass);
 		if (!shapes[i].parity)
 			run_case("stream-in-whole-requests", &shapes[i], stream_in_whole_requests);
+		run_case("stream-begins-within-a-request", &shapes[i],
+			 stream_begins_within_a_request);
 		run_case("round-and-round", &shapes[i], round_and_round);
 		run_case("rotten", &shapes[i], rotten);
 		run_case("cannot-be-read", &shapes[i], cannot_be_read);
