@@ -102,7 +102,8 @@ u32 kvp_renew_some(struct kvp_renew *r, kvp_lsn_t limit)
 		cond_resched();
 	} while (more && !kvp_destage_stops(pool->destage) &&
 		 kvp_log_renews(pool->log));
-	if (kvp_wbuf_buffered(pool->wbuf)) {
+	/* A stream that waits for a place would become data, and fill the log. */
+	if (kvp_wbuf_buffered(pool->wbuf) && !kvp_log_stream_waits(pool->log)) {
 		kvp_commit_now(pool->log);
 		kvp_commit_kick(pool->log, true);
 	}

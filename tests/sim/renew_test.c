@@ -432,6 +432,53 @@ static void stream_waits_beside_a_writer(struct script *p)
 	must_be_data(p, before);
 }
 
+#define OLD		440u	/* a few blocks that are dirty, and hold the tail */
+#define OLD_COUNT	20u
+
+/* The log goes on until the oldest dirty blocks are due, and nothing is renewed yet. */
+static void let_some_be_due(struct script *p)
+{
+	struct kvp_log *log = p->host.pool->log;
+	u32 i;
+
+	if (kvp_pool_set(p->host.pool, KVP_T_RENEW_MARK, 0))
+		sim_fail("renewal cannot be turned off");
+	no_rounds(p);
+	host_write_each(&p->host, OLD, OLD_COUNT);
+	for (i = 0; kvp_log_used(log) < window_of(p) / 2; i++) {
+		host_write(&p->host, OLD + OLD_COUNT + i % 7, 1, false);
+		host_flush(&p->host);
+	}
+	host_sleep(1500);
+}
+
+/*
+ * Blocks are renewed while the stream waits for a place, and come behind it. As data it would fill
+ * the log, and more would have to be renewed. So it waits on.
+ */
+static void stream_waits_beside_renewals(struct script *p)
+{
+	struct kvp_pool *pool = p->host.pool;
+	u64 before;
+
+	let_some_be_due(p);
+	before = take_all_places(p);
+	WRITE_ONCE(pool->tunables[KVP_T_RENEW_MARK],
+		   kvp_wbuf_live(pool->wbuf) * 100 / window_of(p));
+	kvp_destage_kick(pool, false);
+	host_sleep(100);
+	must_be_renewed(p);
+	if (pool->log->data_blocks != before)
+		sim_fail("%llu blocks became data for renewals", pool->log->data_blocks - before);
+	disks_release_all();
+	host_sleep(1000);
+	if (pool->log->data_blocks != before || kvp_wbuf_buffered(pool->wbuf))
+		sim_fail("%llu blocks became data, and %u are buffered",
+			 pool->log->data_blocks - before, kvp_wbuf_buffered(pool->wbuf));
+	read_places(p);
+	host_read_each(&p->host, OLD, OLD_COUNT + 7);
+}
+
 /* A caller waits for the stream, which becomes data at once. */
 static void stream_is_wanted(struct script *p)
 {
@@ -967,6 +1014,7 @@ void run_renew(void)
 	test("stream-gets-a-place", &shapes[0], stream_gets_a_place, 4);
 	test("stream-waits-for-two-intervals", &shapes[0], stream_waits_for_two_intervals, 4);
 	test("stream-waits-beside-a-writer", &shapes[0], stream_waits_beside_a_writer, 0);
+	test("stream-waits-beside-renewals", &shapes[0], stream_waits_beside_renewals, 0);
 	test("stream-is-wanted", &shapes[0], stream_is_wanted, 0);
 	test("short-beside-writers", &shapes[0], short_beside_writers, 0);
 	test("before-the-round-ends", &shapes[0], before_the_round_ends, 0);
