@@ -956,6 +956,61 @@ static void restart(struct script *p)
 
 /* --- running them ------------------------------------------------------------------------- */
 
+static struct {
+	u32 written;
+	bool done;
+} filler;
+
+static void fill_task(void *arg)
+{
+	struct script *p = arg;
+
+	for (filler.written = 0; filler.written < 200; filler.written++) {
+		host_write(&p->host, 16 * (filler.written % 30), 14, false);
+		host_flush(&p->host);
+	}
+	filler.done = true;
+}
+
+static void fill_until(struct script *p, u32 ms, bool done, const char *when)
+{
+	while (ms && !filler.done) {
+		host_sleep(100);
+		ms -= 100;
+	}
+	if (filler.done != done)
+		sim_fail("%s: %u writes, %llu blocks of the log are used", when, filler.written,
+			 kvp_log_used(p->host.pool->log));
+}
+
+/*
+ * A round hangs, and renewals wait for it: writers stop when the log is full. They go on when the
+ * disks answer. If only one hangs, they go on when it is given up.
+ */
+static void homes_hang(struct script *p)
+{
+	WRITE_ONCE(p->host.pool->tunables[KVP_T_LEG_TIMEOUT], 20);
+	disks_hold_homes(p->start.legs - p->start.cache, POOL_BLOCKS);
+	filler.done = false;
+	sim_spawn("filler", fill_task, p);
+	fill_until(p, 60000, false, "no disk answers, and the log takes all");
+	disks_release_all();
+	fill_until(p, 10000, true, "the disks answer");
+	host_read_each(&p->host, 0, 480);
+}
+
+static void one_home_hangs(struct script *p)
+{
+	WRITE_ONCE(p->host.pool->tunables[KVP_T_LEG_TIMEOUT], 20);
+	disks_hold_homes(1, POOL_BLOCKS);
+	filler.done = false;
+	sim_spawn("filler", fill_task, p);
+	fill_until(p, 10000, false, "a disk hangs, and the log takes all");
+	fill_until(p, 30000, true, "the disk was given up");
+	host_read_each(&p->host, 0, 480);
+	disks_release_all();
+}
+
 static void test(const char *what, const struct host_start *shape, void (*act)(struct script *p),
 		 u32 cuts)
 {
@@ -1002,6 +1057,8 @@ void run_renew(void)
 		test("suspended", &shapes[i], suspended, 0);
 		test("restart", &shapes[i], restart, 4);
 	}
+	test("homes-hang", &shapes[1], homes_hang, 0);
+	test("one-home-hangs", &shapes[1], one_home_hangs, 0);
 	test("full-buffer-is-spilled-first", &shapes[0], full_buffer_is_spilled_first, 0);
 	test("by-default", &shapes[0], by_default, 0);
 	test("by-tunable", &shapes[0], by_tunable, 0);
