@@ -165,13 +165,14 @@ const struct command cmd_replace = {
 		"pool refuses other changes of legs and vdevs, except that a leg that is out can "
 		"be replaced.\n"
 		"Of a cache: if the log was on the cache, it is back there at the end. If the "
-		"command is interrupted (SIGINT, SIGTERM, SIGHUP) while data is written home, "
-		"nothing has changed, and the log stays on the cache. After that point the command "
-		"ignores these signals and runs to its end. If it is killed (SIGKILL) or the power "
-		"fails, the cache may be left idle: then set cache_mode=writeback. The same holds "
-		"for attach, detach, online, add and grow. If the change was made but the log does "
-		"not return, the exit status is 1, and a message says so. A power cut at any time "
-		"leaves the cache with the old SSDs or with the new ones, and loses no data.",
+		"command is interrupted (SIGINT, SIGQUIT, SIGTERM, SIGHUP) while data is written "
+		"home, nothing has changed, and the log stays on the cache. After that point the "
+		"command ignores these signals and runs to its end. If it is killed (SIGKILL) or "
+		"the power fails, the cache may be left idle: then set cache_mode=writeback. The "
+		"same holds for attach, detach, online, add and grow. If the change was made but "
+		"the log does not return, the exit status is 1, and a message says so. A power cut "
+		"at any time leaves the cache with the old SSDs or with the new ones, and loses no "
+		"data.",
 	.example = "kvpoolctl replace --wait tank /dev/sdc /dev/sde\n"
 		"kvpoolctl replace --spare -n tank /dev/sdc",
 	.options = options,

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "drain.h"
+#include "interrupts.h"
 #include "pool_lock.h"
 #include "pool_object.h"
 
@@ -38,21 +39,23 @@ static int judge(const struct stats *s, const char *pool, struct err *err)
 /* The signals that interrupt a wait, without those that the caller had ignored, as nohup does. */
 static void interrupts(sigset_t *set)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction now;
-	size_t i;
+	int i;
 
-	sigemptyset(set);
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
-			sigaddset(set, signals[i]);
+	interrupts_set(set);
+	for (i = 1; i < SIGRTMIN; i++)
+		if (sigismember(set, i) == 1 && !sigaction(i, NULL, &now) &&
+		    now.sa_handler == SIG_IGN)
+			sigdelset(set, i);
 }
 
+/* One that is ignored is not held back: it would wait, and look like one that was sent. */
 void drain_shield(void)
 {
 	sigset_t set;
 
 	interrupts(&set);
+	sigaddset(&set, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 

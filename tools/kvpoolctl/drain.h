@@ -36,15 +36,16 @@ int drain_set_dirty_max(struct ctl *ctl, const char *pool, const char *bytes, st
 /**
  * drain_for_a_while() - take the log off the cache for a change of SSDs, and wait
  *
- * From here until the process ends, SIGINT, SIGTERM and SIGHUP do not kill it. A signal that comes
- * before the log is off cancels the drain. After that the change runs to its end.
+ * From here until the process ends, drain_shield() holds. A signal that comes before the log is off
+ * cancels the drain. After that the change runs to its end.
  *
  * Return: 0: the log is off; -1 with @err: it is where it was.
  */
 int drain_for_a_while(struct ctl *ctl, const char *pool, struct err *err);
 
 /**
- * drain_shield() - ignore SIGINT, SIGTERM and SIGHUP until the process ends: a table is exchanged
+ * drain_shield() - hold the signals of interrupts_hold() back until the process ends, but for those
+ * that are ignored: a table is exchanged
  */
 void drain_shield(void);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interrupts.h"
 #include "pool_lock.h"
 #include "watched.h"
 
@@ -43,17 +45,13 @@ static void read_name(int fd, char who[WHO_LEN])
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-static const int interrupts[] = { SIGINT, SIGTERM, SIGHUP };
-
-/* Which of them are in @set? */
 static bool has_interrupt(const sigset_t *set)
 {
-	size_t i;
+	sigset_t all, both;
 
-	for (i = 0; i < sizeof(interrupts) / sizeof(*interrupts); i++)
-		if (sigismember(set, interrupts[i]))
-			return true;
-	return false;
+	interrupts_set(&all);
+	sigandset(&both, set, &all);
+	return !sigisemptyset(&both);
 }
 
 static bool are_held_back(void)

@@ -3,14 +3,21 @@
 
 #include "interrupts.h"
 
+void interrupts_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGQUIT);
+}
+
 void interrupts_hold(sigset_t *before)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	interrupts_set(&set);
+	sigaddset(&set, SIGPIPE);
 	sigprocmask(SIG_BLOCK, &set, before);
 }
 

@@ -4,9 +4,14 @@
 
 #include <signal.h>
 
+/** interrupts_set() - the signals by which a person or the system ends a command, not SIGKILL */
+void interrupts_set(sigset_t *set);
+
 /**
- * interrupts_hold() - hold SIGINT, SIGTERM and SIGHUP back: what follows is done as a whole
+ * interrupts_hold() - hold those signals back, and SIGPIPE: what follows is done as a whole
  * @before: for interrupts_release()
+ *
+ * A note may be written meanwhile, and the reader of the pipe may have gone.
  */
 void interrupts_hold(sigset_t *before);
 

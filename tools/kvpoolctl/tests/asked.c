@@ -8,11 +8,13 @@
 #include <libdevmapper.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ctl.h"
 #include "dm.h"
+#include "drain.h"
 #include "expect.h"
 
 /* --- the kernel ------------------------------------------------------------------------- */
@@ -31,7 +33,7 @@ static struct {
 	unsigned int sectors;	/* of a table of another target; 0: there is none */
 	bool udev_late;
 	unsigned int notes;	/* that udev is late */
-	bool interrupts;	/* SIGTERM comes at this order */
+	int signal;		/* comes at this order; 0: none does */
 	int interrupted;
 	unsigned int *resumed;	/* counted for another process */
 } kernel;
@@ -188,8 +190,8 @@ int dm_task_run(struct dm_task *t)
 
 	if (kernel.resumed && t->type == DM_DEVICE_RESUME)
 		++*kernel.resumed;
-	if (kernel.interrupts && t->type == kernel.interrupted)
-		raise(SIGTERM);
+	if (kernel.signal && t->type == kernel.interrupted)
+		raise(kernel.signal);
 	if (ret >= 0)
 		return ret;
 	if (t->type == DM_DEVICE_TARGET_MSG)
@@ -357,8 +359,15 @@ static void test_change_refused(void)
 	expect(dm_stop("tank", &err));
 }
 
+/* In a child: the signal ends it, and leaves no core. */
+static void without_dump(int number)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(number, SIG_DFL);
+}
+
 /* A start goes on to its end if a signal comes at this order, and the process ends then. */
-static void start_interrupted(int order)
+static void start_interrupted(int order, int signal)
 {
 	unsigned int *resumed = mmap(NULL, sizeof(*resumed), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -367,24 +376,52 @@ static void start_interrupted(int order)
 	pid_t pid;
 
 	begin_change(false);
-	kernel.interrupts = true;
+	kernel.signal = signal;
 	kernel.interrupted = order;
 	kernel.resumed = resumed;
 	pid = fork();
 	if (!pid) {
+		without_dump(signal);
 		dm_start("tank", "0001", 8, "new", false, &err);
 		_exit(0);
 	}
 	expect(waitpid(pid, &status, 0) == pid);
-	expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && *resumed == 1);
+	expect(WIFSIGNALED(status) && WTERMSIG(status) == signal && *resumed == 1);
 	munmap(resumed, sizeof(*resumed));
 }
 
 /* No device without a table stays, which would look like the pool. */
 static void test_start_interrupted(void)
 {
-	start_interrupted(DM_DEVICE_CREATE);
-	start_interrupted(DM_DEVICE_RELOAD);
+	/* the terminal has a key for two of them; the last one is a closed pipe's */
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		start_interrupted(DM_DEVICE_CREATE, signals[i]);
+		start_interrupted(DM_DEVICE_RELOAD, signals[i]);
+	}
+}
+
+/* From then on neither a key of the terminal nor a closed pipe ends the command. */
+static void test_shield(void)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
+	size_t i;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+			without_dump(signals[i]);
+		drain_shield();
+		for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+			raise(signals[i]);
+		_exit(0);
+	}
+	expect(waitpid(pid, &status, 0) == pid);
+	expect(WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
 /* A device without a table is none that another target has, and is told apart from a pool. */
@@ -407,6 +444,7 @@ int main(void)
 	test_udev_late();
 	test_change_refused();
 	test_start_interrupted();
+	test_shield();
 	test_no_table();
 	memset(&kernel, 0, sizeof(kernel));
 	test_listed();
