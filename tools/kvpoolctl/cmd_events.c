@@ -61,7 +61,10 @@ static int print_new(struct ctl *ctl, const struct dm_entry *e, struct err *err)
 	return at ? event_each(e->name, &at->next, print_event, &p, err) : 0;
 }
 
-/* A pool that is followed may stop and start again: it is asked again. */
+/*
+ * A pool that is followed may stop and start again: it is asked again. One that cannot be asked
+ * hides no events of others.
+ */
 static int print_all(struct ctl *ctl, const char *name, bool again)
 {
 	struct dm_entry *list, one;
@@ -76,7 +79,7 @@ static int print_all(struct ctl *ctl, const char *name, bool again)
 	}
 	if (dm_list(&list, &count, &err))
 		return ctl_fail(ctl, &err);
-	for (i = 0; !ret && i < count; i++)
+	for (i = 0; i < count; i++)
 		if (print_new(ctl, &list[i], &err) && !again)
 			ret = ctl_fail(ctl, &err);
 	free(list);

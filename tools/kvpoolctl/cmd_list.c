@@ -118,6 +118,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	struct dm_entry *list;
 	unsigned int i, count;
 	struct err err;
+	bool failed = false;
 	int c, ret = 0;
 
 	for (i = 0; i < DEFAULT_COLUMNS; i++)
@@ -136,21 +137,21 @@ static int run(struct ctl *ctl, int argc, char **argv)
 		if (pool)
 			json_object_array_add(pools, pool);
 		else
-			ret = ctl_fail(ctl, &err);
+			ret = ctl_fail_on(ctl, &err, &failed);
 	}
 	free(list);
-	if (!ctl->json) {
-		if (l.bare)
-			print_bare(ctl, &l, pools);
-		else
-			print_pools(ctl, &l, pools);
-		json_object_put(root);
-	} else if (!ret) {
+	if (ctl->json && !failed) {
 		spares_note(pools, NULL, 0);
 		for (i = 0; i < json_object_array_length(pools); i++)
 			advice_set(json_object_array_get_idx(pools, i));
 		ctl_json(root);
+		return ret;
 	}
+	if (!ctl->json && l.bare)
+		print_bare(ctl, &l, pools);
+	else if (!ctl->json)
+		print_pools(ctl, &l, pools);
+	json_object_put(root);
 	return ret;
 }
 

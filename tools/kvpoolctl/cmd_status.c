@@ -378,8 +378,7 @@ static int describe(struct ctl *ctl, const struct dm_entry *list, unsigned int c
 	for (i = 0; i < count; i++) {
 		pool = pool_describe(&list[i], &err);
 		if (!pool) {
-			*failed = true;
-			health = worse(health, ctl_fail(ctl, &err));
+			health = worse(health, ctl_fail_on(ctl, &err, failed));
 			continue;
 		}
 		health = worse(health, advice_exit(pool));
@@ -414,8 +413,7 @@ static int run(struct ctl *ctl, int argc, char **argv)
 	if (!name) {
 		idle = json_list(root, "not_running");
 		if (idle_find(view.places, view.place_count, idle, &err)) {
-			failed = true;
-			health = worse(health, ctl_fail(ctl, &err));
+			health = worse(health, ctl_fail_on(ctl, &err, &failed));
 		} else if (json_object_array_length(idle)) {
 			health = worse(health, EXIT_FAULTED);
 		}

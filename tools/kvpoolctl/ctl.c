@@ -233,6 +233,15 @@ int ctl_fail(struct ctl *ctl, const struct err *err)
 	return err_exit(err->code);
 }
 
+int ctl_fail_on(struct ctl *ctl, const struct err *err, bool *failed)
+{
+	struct ctl now = *ctl;
+
+	now.json &= !*failed;
+	*failed = true;
+	return ctl_fail(&now, err);
+}
+
 int ctl_usage(struct ctl *ctl, const char *why, ...)
 {
 	char text[256], mend[256];

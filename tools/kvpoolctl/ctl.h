@@ -78,6 +78,12 @@ int ctl_usage(struct ctl *ctl, const char *why, ...) __attribute__((format(print
 /** ctl_fail() - report an error; returns the exit status */
 int ctl_fail(struct ctl *ctl, const struct err *err);
 
+/**
+ * ctl_fail_on() - the same of a command that goes on, and whose JSON is one object
+ * @failed: false before the first failure. JSON has that one alone
+ */
+int ctl_fail_on(struct ctl *ctl, const struct err *err, bool *failed);
+
 /** ctl_say() - a line for people: not with -q, not with -j */
 void ctl_say(const struct ctl *ctl, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

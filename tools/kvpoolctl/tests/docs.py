@@ -30,7 +30,7 @@ from pathlib import Path
 CTL, TOP = sys.argv[1], Path(sys.argv[2])
 faults = []
 # programs of tests, beside this one, in which a function is a test
-UNIT_TESTS = ("unit", "cached", "returns", "races")
+UNIT_TESTS = ("unit", "cached", "returns", "races", "running")
 
 
 def expect(ok, fault):
@@ -215,7 +215,7 @@ def check_refusals():
 
 def check_cases():
     simulator = "".join(p.read_text() for p in sorted((TOP / "tests/sim").glob("*.c")))
-    tool = "".join(read(f"tools/kvpoolctl/tests/{name}") for name in ("run", "unit.c", "returns.c", "races.c", "asked.c"))
+    tool = "".join(read(f"tools/kvpoolctl/tests/{name}") for name in ("run", "unit.c", "returns.c", "races.c", "running.c", "asked.c"))
     tool += read("tools/kvpool-monitor/tests/monitor.c")
     suites = set(re.findall(r'^\t\{ "(\w+)", run_\w+ \}', read("tests/sim/main.c"), re.M))
     expect(len(suites) > 10, "no suites are found in tests/sim/main.c")
