@@ -52,7 +52,8 @@ static int look(const struct boot_request *b, const char *uuid, bool last, struc
 	int ret = 0;
 
 	*why = NULL;
-	if (!dm_find(uuid, &e, NULL)) {
+	/* without a table: another import begins, and has the lock; or it was killed */
+	if (!dm_find(uuid, &e, NULL) && e.live) {
 		*why = "it is active";
 		return 0;
 	}

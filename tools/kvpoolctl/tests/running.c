@@ -228,6 +228,36 @@ static void test_events_of_others(void)
 	expect(RUN(&cmd_events, false, "events", "bad-2") == EXIT_FAILED && !*out);
 }
 
+/* --- boot ----------------------------------------------------------------------------------- */
+
+/*
+ * A start that was killed leaves a device without a table, and one that goes on has none yet. The
+ * import finds out which, once it has the lock: it does not end here as if the pool ran.
+ */
+static void test_boot_without_table(void)
+{
+	const struct found_pool *p;
+	const char *places[2], *why;
+	struct boot_request b = { .places = places, .place_count = 2 };
+	struct image m;
+	struct err err;
+	struct scan s;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	places[0] = b.leg = m.path[0];
+	places[1] = m.path[1];
+	expect(boot_find(&b, &s, &p, &why, &err) == 1);
+	scan_free(&s);
+	world.image = "50505050-5050-5050-5050-505050505050";
+	world.live = true;
+	expect(!boot_find(&b, &s, &p, &why, &err) && strstr(why, "active"));
+	world.live = false;
+	expect(boot_find(&b, &s, &p, &why, &err) == 1);
+	expect(p == &s.pools[0]);
+	scan_free(&s);
+	image_free(&m);
+}
+
 int main(void)
 {
 	device_takes_files = true;
@@ -238,6 +268,8 @@ int main(void)
 	world.pools[3] = "charlie";
 	test_one_object();
 	test_events_of_others();
+	world.pools[0] = NULL;
+	test_boot_without_table();
 	rmdir(dir);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
