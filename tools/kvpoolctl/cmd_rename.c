@@ -37,7 +37,7 @@ static int label_name(const struct dm_entry *e, char *name, size_t size, struct 
 
 	if (stats_load(e->name, &s, err))
 		return -1;
-	snprintf(name, size, "%.63s", stats_text(&s, "name") ?: e->name);
+	snprintf(name, size, "%.64s", stats_text(&s, "name") ?: e->name);
 	stats_free(&s);
 	return 0;
 }
@@ -45,7 +45,7 @@ static int label_name(const struct dm_entry *e, char *name, size_t size, struct 
 /* The labels first: without a leg that takes them, nothing has changed. */
 static int rename_pool(const struct dm_entry *e, const char *name, struct err *err)
 {
-	char message[KVP_NAME_LEN + 16], old[KVP_NAME_LEN];
+	char message[KVP_NAME_LEN + 16], old[KVP_NAME_LEN + 1];
 	struct err why;
 
 	if (label_name(e, old, sizeof(old), err))

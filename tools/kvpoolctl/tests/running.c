@@ -228,6 +228,20 @@ static void test_events_of_others(void)
 	expect(RUN(&cmd_events, false, "events", "bad-2") == EXIT_FAILED && !*out);
 }
 
+/* --- names ---------------------------------------------------------------------------------- */
+
+/* The labels get back all of the old name. */
+static void test_rename_back(void)
+{
+	world.pools[0] = LONG_NAME;
+	world.pools[1] = NULL;
+	world.keeps_name = true;
+	expect(RUN(&cmd_rename, false, "rename", LONG_NAME, "short") == EXIT_FAILED);
+	expect(world.sent_count == 2 && !strcmp(world.sent[0], "rename short"));
+	expect(!strcmp(world.sent[1], "rename " LONG_NAME));
+	world.keeps_name = false;
+}
+
 /* --- boot ----------------------------------------------------------------------------------- */
 
 /*
@@ -268,8 +282,11 @@ int main(void)
 	world.pools[3] = "charlie";
 	test_one_object();
 	test_events_of_others();
+	test_rename_back();
 	world.pools[0] = NULL;
 	test_boot_without_table();
+	if (chdir(dir) || unlink("kvpoolctl-0f0e0d0c-0b0a-0908-0706-05040302016c.lock"))
+		perror(dir);
 	rmdir(dir);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
