@@ -8,13 +8,17 @@
 
 #define MAX_PARTITIONS	256	/* as many as the kernel has of a disk */
 
-/* A leg that an unfinished change was to add has no data. */
-static bool is_member(const struct label *l)
+/*
+ * As for the device itself: a label that names no sound leg may still be that of one. Slots that
+ * cannot be read say nothing, unless that is all of them. A leg that an unfinished change was to
+ * add has no data.
+ */
+bool around_has_member(const struct label *l)
 {
-	if (label_is_spare(l) || label_is_newer(l))
-		return true;
-	return l->sb && !label_fault(l) && !(l->sb->flags & KVP_SB_JOINING) &&
-	       !scan_was_destroyed(l->sb);
+	if (!l->sb && l->bad == l->unreadable && !label_unread(l))
+		return false;
+	return label_fault(l) ||
+	       (!(l->sb->flags & KVP_SB_JOINING) && !scan_was_destroyed(l->sb));
 }
 
 static int refuse(const struct device *d, const struct device *other, const struct label *l,
@@ -24,10 +28,10 @@ static int refuse(const struct device *d, const struct device *other, const stru
 
 	snprintf(mend, sizeof(mend), "to give up its data: kvpoolctl labelclear -f %.200s",
 		 path_whole(other->path, 200));
-	if (label_is_spare(l) || label_is_newer(l))
-		return err_set(err, ERR_MEMBER, d->path, label_mend(l, mend), "%s %.200s: %s",
-			       partition ? "its partition" : "its disk", other->path,
-			       label_fault(l));
+	if (label_fault(l))
+		return err_set(err, ERR_MEMBER, d->path, label_mend(l, mend), "%s %.200s carries a "
+			       "kvpool label: %s", partition ? "its partition" : "its disk",
+			       other->path, label_fault(l));
 	return err_set(err, ERR_MEMBER, d->path, mend,
 		       "%s %.200s is a member of %spool %s, which was not destroyed as far as the "
 		       "labels say",
@@ -46,7 +50,7 @@ static int check(const struct device *d, dev_t rdev, bool partition, struct err 
 	if (device_open(device_name(rdev, name, sizeof(name)), false, &other, NULL))
 		return 0;
 	if ((partition || !device_unused(&other, NULL)) && !label_read(&other, &l, NULL)) {
-		if (is_member(&l))
+		if (around_has_member(&l))
 			ret = refuse(d, &other, &l, partition, err);
 		label_free(&l);
 	}

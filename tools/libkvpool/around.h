@@ -3,7 +3,7 @@
 #ifndef KVPOOLCTL_AROUND_H
 #define KVPOOLCTL_AROUND_H
 
-#include "device.h"
+#include "label.h"
 
 /**
  * around_check() - would a write to all of @d destroy a leg or spare that shares its blocks?
@@ -14,5 +14,8 @@
  * Return: 0, or -1 with @err: a pool was not destroyed that has a member there.
  */
 int around_check(const struct device *d, struct err *err);
+
+/** around_has_member() - is it the label of such a member, or may it be one? */
+bool around_has_member(const struct label *l);
 
 #endif

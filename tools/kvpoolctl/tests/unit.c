@@ -9,6 +9,7 @@
 #include <uuid/uuid.h>
 
 #include "advice.h"
+#include "around.h"
 #include "cache_lines.h"
 #include "check.h"
 #include "columns.h"
@@ -723,6 +724,66 @@ static void test_label(void)
 	expect(l.valid == 4 && l.bad == 2 && l.sb->sequence == 2);
 	label_free(&l);
 	device_close(&d);
+	image_free(&m);
+}
+
+static bool around_label(const struct image *m)
+{
+	struct device d;
+	struct label l;
+	bool member;
+
+	expect(!device_open(m->path[0], true, &d, NULL) && !label_read(&d, &l, NULL));
+	member = around_has_member(&l);
+	label_free(&l);
+	device_close(&d);
+	return member;
+}
+
+/*
+ * What a command would refuse of a device itself, it refuses of that device's disk and partitions.
+ * A bad sector where a blank disk has no label is none.
+ */
+static void test_label_around(void)
+{
+	static u8 ring[KVP_SB_SIZE * KVP_SB_RING];
+	const u64 front = kvp_sb_slot_offset(IMAGE_SMALL, 0, 0);
+	const u64 back = kvp_sb_slot_offset(IMAGE_SMALL, 1, 0);
+	const u64 end = IMAGE_SMALL << KVP_BLOCK_SHIFT;
+	struct image m;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	/* one end of another leg */
+	image_read(&m, 1, back, ring, sizeof(ring));
+	image_write(&m, 0, back, ring, sizeof(ring));
+	expect(around_label(&m));
+	/* neither ring can be read: it may be a leg of any pool */
+	image_fails_from(&m, 0, 0, end, EIO);
+	expect(around_label(&m));
+	image_answers();
+	/* the only superblock is damaged */
+	memset(ring, 0, sizeof(ring));
+	image_write(&m, 0, front, ring, 3 * KVP_SB_SIZE);
+	image_write(&m, 0, back, ring, sizeof(ring));
+	image_flip(&m, 0, front + 3 * KVP_SB_SIZE + 5000, 1);
+	expect(around_label(&m));
+	/* blank, and blank with a bad sector */
+	image_write(&m, 0, front, ring, sizeof(ring));
+	expect(!around_label(&m));
+	image_fails_from(&m, 0, back, back + KVP_BLOCK_SIZE, EIO);
+	expect(!around_label(&m));
+	image_answers();
+	image_free(&m);
+	/* a dock hides the end of the leg */
+	image_standard(&m, 2, IMAGE_SMALL);
+	expect(!ftruncate(m.fd[0], (off_t)(end - 8 * KVP_BLOCK_SIZE)));
+	expect(around_label(&m));
+	image_free(&m);
+	/* destroyed */
+	image_standard(&m, 2, IMAGE_SMALL);
+	m.sb.flags |= KVP_SB_DESTROYED;
+	image_seal(&m);
+	expect(!around_label(&m));
 	image_free(&m);
 }
 
@@ -3408,6 +3469,7 @@ static void (*const tests[])(void) = {
 	test_window_refused,
 	test_chunk,
 	test_label,
+	test_label_around,
 	test_label_at_old_end,
 	test_import_whole,
 	test_import_shadow,
