@@ -25,7 +25,7 @@ static int append(struct replay_rec **list, size_t *count, size_t *room,
 }
 
 static int append_parity(struct replay *r, const struct kvp_rec *d, const struct kvp_log_hdr *h,
-			 u64 payload, u8 payload_row)
+			 u32 index, u64 payload, u8 payload_row)
 {
 	struct replay_parity *more;
 	size_t want = r->parity_room ? 2 * r->parity_room : 256;
@@ -41,8 +41,8 @@ static int append_parity(struct replay *r, const struct kvp_rec *d, const struct
 	}
 	r->parity[r->parity_count++] = (struct replay_parity) {
 		.row = d->block, .vdev = d->vdev, .crc = d->crc, .lsn = h->lsn,
-		.payload = payload, .payload_row = payload_row,
-			.limit = { h->limit_lsn, h->limit_rec },
+		.index = index, .payload = payload, .payload_row = payload_row,
+		.limit = { h->limit_lsn, h->limit_rec },
 	};
 	return 0;
 }
@@ -90,7 +90,7 @@ int replay_add(void *replay, const struct kvp_log_hdr *h, const void *buf)
 		if (!kvp_rec_counts(&d))
 			continue;
 		if (d.kind == KVP_REC_PARITY)
-			ret = append_parity(r, &d, h, rec.payload, rec.row);
+			ret = append_parity(r, &d, h, i, rec.payload, rec.row);
 		else if (d.kind == KVP_REC_DISCARD ||
 			 (d.kind == KVP_REC_INTENT && replay_settled(r, &rec)))
 			ret = append_discard(r, &rec);
@@ -119,7 +119,9 @@ static int by_row(const void *a, const void *b)
 		return x->vdev < y->vdev ? -1 : 1;
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
-	return x->lsn > y->lsn ? -1 : x->lsn < y->lsn;
+	if (x->lsn != y->lsn)
+		return x->lsn > y->lsn ? -1 : 1;
+	return x->index > y->index ? -1 : x->index < y->index;
 }
 
 static void set_reach(struct replay *r)
@@ -280,7 +282,9 @@ bool replay_touches(const struct replay *r, u64 first, u64 end)
 
 const struct replay_parity *replay_row(const struct replay *r, u32 vdev, u64 row)
 {
-	const struct replay_parity want = { .row = row, .vdev = vdev, .lsn = ~0ull };
+	const struct replay_parity want = {
+		.row = row, .vdev = vdev, .lsn = ~0ull, .index = ~0u,
+	};
 	size_t low = 0, high = r->parity_count, mid;
 
 	while (low < high) {

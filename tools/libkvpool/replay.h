@@ -26,6 +26,7 @@ struct replay_parity {
 	u64 row;
 	u32 vdev, crc;
 	u64 lsn, payload;
+	u32 index;		/* in the entry */
 	u8 payload_row;		/* kvp_log_row() of the payload */
 	struct log_at limit;	/* the parity counts the versions before this place */
 };

@@ -1831,6 +1831,30 @@ static void test_replay(void)
 	replay_free(&r);
 }
 
+/* Several parities of a row in one entry: the last one counts, as in a recovery. */
+static void test_replay_row(void)
+{
+	static u8 buf[KVP_LOG_HDR_SIZE + 600 * sizeof(struct kvp_disk_rec)];
+	const struct kvp_log_hdr h = { .lsn = 7, .rec_count = 600, .hdr_blocks = 1 };
+	struct kvp_disk_rec *d = (struct kvp_disk_rec *)(buf + KVP_LOG_HDR_SIZE);
+	struct replay r = { .g = &model_mirror };
+	bool right = true;
+	u64 row;
+	u32 i;
+
+	for (i = 0; i < h.rec_count; i++)
+		kvp_rec_encode(&(struct kvp_rec){ .kind = KVP_REC_PARITY, .block = i % 200,
+						  .count = 1, .crc = i / 200 }, &d[i]);
+	expect(!replay_add(&r, &h, buf) && !replay_sort(&r) && r.parity_count == 600);
+	for (row = 0; row < 200; row++) {
+		const struct replay_parity *p = replay_row(&r, 0, row);
+
+		right &= p && p->row == row && p->crc == 2;
+	}
+	expect(right && !replay_row(&r, 0, 200) && !replay_row(&r, 1, 0));
+	replay_free(&r);
+}
+
 /* All ranges of the model, with few records: most ranges have none. */
 static void test_replay_touches(void)
 {
@@ -3496,6 +3520,7 @@ static void (*const tests[])(void) = {
 	test_remember,
 	test_remember_damaged,
 	test_replay,
+	test_replay_row,
 	test_replay_touches,
 	test_check_standard_small,
 	test_check_standard_large,
