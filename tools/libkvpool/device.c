@@ -287,6 +287,22 @@ int device_open(const char *path, bool allow_file, struct device *d, struct err 
 	return refuse_silent(path, err);
 }
 
+static int refuse_other(const char *path, struct err *err)
+{
+	return err_set(err, ERR_HELD, path, "see what it is now, then ask for it again",
+		       "its path leads to another device than when it was checked");
+}
+
+int device_reopen(const struct device *was, struct device *d, struct err *err)
+{
+	if (device_open(was->path, true, d, err))
+		return -1;
+	if (device_same(was, d))
+		return 0;
+	device_close(d);
+	return refuse_other(was->path, err);
+}
+
 void device_close(struct device *d)
 {
 	if (d->reader)
@@ -718,8 +734,7 @@ static int open_again(const struct device *d, int flags, struct err *err)
 		return fd;
 	if (fd >= 0) {
 		close(fd);
-		return err_set(err, ERR_HELD, d->path, "see what it is now, then ask for it again",
-			       "its path leads to another device than when it was checked");
+		return refuse_other(d->path, err);
 	}
 	if (errno == EBUSY)
 		return err_set(err, ERR_HELD, d->path, "see what uses it: lsblk, fuser",

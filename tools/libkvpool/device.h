@@ -47,6 +47,14 @@ int device_open_now(const char *path, bool allow_file, struct device *d, struct 
 void device_close(struct device *d);
 
 /**
+ * device_reopen() - device_open() of a device, or image file, that was looked at before
+ * @was: that; closed
+ *
+ * Refuses a path that leads to another one now.
+ */
+int device_reopen(const struct device *was, struct device *d, struct err *err);
+
+/**
  * device_ask() - find out which of many devices answer, at once
  *
  * device_open() of one that hangs is then refused without another wait, and names all.

@@ -26,7 +26,7 @@ int offline_open(struct offline_pool *p, const struct found_pool *found, u32 vde
 		if (!scan_leg_in_sync(found, i))
 			continue;
 		n = p->leg_count;
-		if (device_open(found->legs[i]->dev.path, true, &p->devs[n], err)) {
+		if (device_reopen(&found->legs[i]->dev, &p->devs[n], err)) {
 			offline_close(p);
 			return -1;
 		}

@@ -2078,6 +2078,26 @@ static void expect_log(const struct image *m, const char *state, u64 entries)
 	json_object_put(o);
 }
 
+/* A name may be that of another disk since the scan. Two legs of a mirror have the same numbers. */
+static void test_check_renamed(void)
+{
+	struct opened o;
+	struct image m;
+	struct scan s;
+	struct err err;
+
+	image_standard(&m, 2, IMAGE_SMALL);
+	scan(&m, &s);
+	expect(!opened_begin(&s, &o, &err));
+	opened_end(&o);
+	strcpy(s.legs[0]->dev.path, m.path[1]);
+	strcpy(s.legs[1]->dev.path, m.path[0]);
+	expect(opened_begin(&s, &o, &err) && err.code == ERR_HELD);
+	expect(!strcmp(err.what, m.path[1]) && strstr(err.why, "another device"));
+	scan_free(&s);
+	image_free(&m);
+}
+
 static int ignore_contents(void *arg, const struct verify_span *span, struct err *err)
 {
 	(void)arg, (void)span, (void)err;
@@ -3532,6 +3552,7 @@ static void (*const tests[])(void) = {
 	test_check_unread_and_torn,
 	test_check_unread_beyond,
 	test_check_changing,
+	test_check_renamed,
 	test_target_again,
 	test_check_unread_home,
 	test_check_unread_row,
