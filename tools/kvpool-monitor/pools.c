@@ -39,6 +39,7 @@ struct watched {
 };
 
 static struct watched *first;
+static bool unlisted;	/* in the last look device-mapper could not be asked */
 
 /* --- what events mean ---------------------------------------------------------------------- */
 
@@ -434,7 +435,7 @@ time_t pools_next(time_t now)
 	for (w = first; w; w = w->link)
 		if (w->silent || w->unasked)
 			return now + ASK_AGAIN;
-	return 0;
+	return unlisted ? now + ASK_AGAIN : 0;
 }
 
 void pools_look(time_t now, time_t since)
@@ -445,9 +446,12 @@ void pools_look(time_t now, time_t since)
 	struct err err;
 
 	if (dm_list(&list, &count, &err)) {
-		journal_say(PRI_ERR, "pools cannot be listed: %s", err.why);
+		if (!unlisted)
+			journal_say(PRI_ERR, "pools cannot be listed: %s", err.why);
+		unlisted = true;
 		return;
 	}
+	unlisted = false;
 	for (i = 0; i < count; i++) {
 		if (!list[i].live)
 			continue;

@@ -13,7 +13,10 @@
  */
 void pools_look(time_t now, time_t since);
 
-/** pools_next() - when to look again at a pool that has not answered; 0: all have */
+/**
+ * pools_next() - when to look again at a pool that has not answered, or for pools if
+ * device-mapper has not; 0: all have
+ */
 time_t pools_next(time_t now);
 
 /** pools_told() - save the place in a pool's events, as a program that tells of one begins */

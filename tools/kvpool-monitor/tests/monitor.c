@@ -1397,6 +1397,26 @@ static void test_hung_beside(void)
 	ask_patience = 0;
 }
 
+/* Device-mapper cannot be asked when an event wakes the monitor: no other event need come. */
+static void test_look_again(void)
+{
+	begin();
+	look();
+	expect(!pools_next(clock_now));
+	take_journal();
+	event(1, 2000, "unrepaired block=77");
+	pool.unlisted = true;
+	look();
+	expect(pools_next(clock_now) == clock_now + ASK_AGAIN);
+	expect(strstr(take_journal(), "pools cannot be listed"));
+	look();
+	expect(!strstr(take_journal(), "pools cannot be listed"));
+	pool.unlisted = false;
+	look();
+	expect(!pools_next(clock_now));
+	expect(strstr(take_file("ran"), "20-second unrepaired tank"));
+}
+
 static void test_too_many(void)
 {
 	const char *const argv[] = { "true", NULL };
@@ -1517,6 +1537,7 @@ int main(void)
 	test_spares_for_both();
 	test_spare_mute();
 	test_unlisted();
+	test_look_again();
 	test_events_lost();
 	test_hung_beside();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
