@@ -170,11 +170,26 @@ _kvpoolctl_of() {
 }
 # end of what is made of the help
 
+# A label may be anybody's, and so may the name in it. Only one that kvpoolctl would give is offered: the shell does
+# not take any of its characters for its own.
+_kvpoolctl_names() {
+	sed -n '/^[A-Za-z][A-Za-z0-9_.-]*$/p'
+}
+
+# _kvpoolctl_offer LIST: those of its words that begin like the last one. compgen -W would run what is in $( ) there.
+_kvpoolctl_offer() {
+	local word list
+	read -rd '' -a list <<< "$1"
+	for word in "${list[@]}"; do
+		[[ $word != "$cur"* ]] || COMPREPLY+=("$word")
+	done
+}
+
 # What may stand where an argument of that kind does. Of a device it is a file, which bash completes by itself.
 _kvpoolctl_words() { # KIND WORD-BEFORE
 	case $1 in
-	pool) kvpoolctl list -H -o name 2> /dev/null ;;
-	found) kvpoolctl import 2> /dev/null | sed -n 's/^ *pool: //p' ;;
+	pool) kvpoolctl list -H -o name 2> /dev/null | _kvpoolctl_names ;;
+	found) kvpoolctl import 2> /dev/null | sed -n 's/^ *pool: //p' | _kvpoolctl_names ;;
 	vdev) echo 'single mirror parity1 cache' ;;
 	key) echo "$_kvpoolctl_keys" ;;
 	setting) echo "${_kvpoolctl_keys// /= }=" ;;
@@ -241,7 +256,7 @@ _kvpoolctl() {
 	else
 		list=$(_kvpoolctl_words "$kind" "${words[-2]}")
 	fi
-	mapfile -t COMPREPLY < <(compgen -W "$list" -- "$cur")
+	_kvpoolctl_offer "$list"
 	if [[ $kind == device || $kind == vdev && $cur == */* ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	elif [[ ${COMPREPLY[0]-} == *= ]]; then

@@ -654,11 +654,15 @@ _kvpoolctl_of() {
 }
 # end of what is made of the help
 
+# A label may be anybody's, and so may the name in it. Only one that kvpoolctl would give is offered.
+_kvpoolctl_names() {
+	sed -n '/^[A-Za-z][A-Za-z0-9_.-]*$/p'
+}
 _kvpoolctl_pool() {
-	compadd -- ${(f)"$(kvpoolctl list -H -o name 2> /dev/null)"}
+	compadd -- ${(f)"$(kvpoolctl list -H -o name 2> /dev/null | _kvpoolctl_names)"}
 }
 _kvpoolctl_found() {
-	compadd -- ${(f)"$(kvpoolctl import 2> /dev/null | sed -n 's/^ *pool: //p')"}
+	compadd -- ${(f)"$(kvpoolctl import 2> /dev/null | sed -n 's/^ *pool: //p' | _kvpoolctl_names)"}
 }
 _kvpoolctl_device() { _files }
 _kvpoolctl_vdev() {
