@@ -109,6 +109,9 @@ install: all
 	$(STRIP) --strip-debug $(MODULE_DIR)/dm-kvpool.ko
 	+$(if $(TOOL),$(MAKE) -C tools/kvpoolctl install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR))
 	$(if $(DESTDIR),,depmod $(release))
+	$(if $(DESTDIR),,@test '$(release)' = "$$(uname -r)" || \
+		echo "The module is for $(release). For the running kernel, install linux-headers-$$(uname -r)" \
+			"and do this again; or boot $(release).")
 
 # The tool goes even where the headers of the kernel have gone before.
 uninstall:
