@@ -102,11 +102,12 @@ static bool about_state(json_object *pool, char *buf, size_t size)
 	else if (!strcmp(state, "faulted") && lost_to_other_host(pool))
 		snprintf(buf, size, "another host has taken over the pool, or may have, since no "
 			 "heartbeat was written in time: see kvpoolctl events %s. Writes that were "
-			 "not flushed are lost. To use the pool here, export it on the other host, "
-			 "then dmsetup remove %s and kvpoolctl import %s", name, name, name);
+			 "not flushed are lost. To use the pool here, export it on the other host; "
+			 "here, unmount it, dmsetup remove %s and kvpoolctl import %s", name, name,
+			 name);
 	else if (!strcmp(state, "faulted"))
 		snprintf(buf, size, "%s: check disks and cables, then kvpoolctl clear %s; if it "
-			 "stays faulted, dmsetup remove %s and kvpoolctl import %s",
+			 "stays faulted, unmount it, dmsetup remove %s and kvpoolctl import %s",
 			 json_flag_at(pool, "log.failed") ?
 			 "no leg takes the log; writes that were not flushed are only in memory" :
 			 "no leg can be written", name, name, name);

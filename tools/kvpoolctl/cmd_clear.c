@@ -38,7 +38,7 @@ static int check_state(const char *pool, struct err *err)
 	if (!faulted)
 		return 0;
 	snprintf(mend, sizeof(mend), "check disks and cables and try again; if that does not help, "
-		 "dmsetup remove %.64s and kvpoolctl import %.64s", pool, pool);
+		 "unmount it, dmsetup remove %.64s and kvpoolctl import %.64s", pool, pool);
 	return err_set(err, ERR_FAILED, pool, mend,
 		       "its counters are zeroed, but it is still faulted");
 }
