@@ -183,6 +183,9 @@ static const char *advice(const struct check *c, bool legs_bad, char buf[ADVICE_
 	if (c->v.pages_lost || c->v.blocks[VERIFY_UNREPAIRED])
 		return "some blocks are lost on every leg given: find another leg, or restore "
 		       "them from a backup";
+	if (import_may_lack(c->found))
+		return "legs that were not given may hold newer data, so this report may lack the "
+		       "newest writes: name them too";
 	if (c->v.blocks[VERIFY_POISONED])
 		return "some blocks are recorded as lost: restore them from a backup";
 	if (opened_count(&c->legs) < c->found->sb->leg_count)

@@ -117,8 +117,8 @@ const struct command cmd_check = {
 	.about = "Verifies a pool that does not run, from its legs or images of them. It replays "
 		"the log in memory, then compares every block on every leg with its current "
 		"version. Name the SSDs of a cache, too: they may have the only copy of data. It "
-		"only reads, and needs no module. Exit status: 4 data is damaged or missing; 5 the "
-		"pool would not start.",
+		"only reads, and needs no module. Exit status: 4 data is damaged or missing, or "
+		"newer data may be on legs that were not named; 5 the pool would not start.",
 	.more = "The parity of a parity1 is compared with its data. A block that is damaged or "
 		"missing on one leg counts as valid if the other legs give it, and the leg is "
 		"reported. If the log is on the cache and too few of its SSDs are named, check "
