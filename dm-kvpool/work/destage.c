@@ -506,12 +506,13 @@ static u32 round_versions(struct kvp_pool *pool)
  * @holes: discards that come before those, in log order
  * @rest: versions that were taken, and not written home
  * @nr: number taken
+ * @live: of these, those that newer ones have not outlived; with the log on legs, all
  * @next: place in the log of the first version that stays, in the rows of those taken
  * @by_address: they are from the elevator
  */
 struct round {
 	struct list_head data, holes, rest;
-	u32 nr;
+	u32 nr, live;
 	struct kvp_log_at next;
 	bool by_address;
 };
@@ -649,7 +650,7 @@ static void begin_round(struct kvp_pool *pool, kvp_lsn_t limit, struct round *r)
 	INIT_LIST_HEAD(&r->data);
 	INIT_LIST_HEAD(&r->holes);
 	INIT_LIST_HEAD(&r->rest);
-	r->nr = 0;
+	r->nr = r->live = 0;
 	r->next = (struct kvp_log_at){ limit, 0 };
 	r->by_address = false;
 	pass_on(pool, limit);
@@ -810,6 +811,36 @@ static void pace_elevator(struct kvp_pool *pool, unsigned long start)
 }
 
 /*
+ * Set how many versions the next round takes, by the time of this one, which began at @start. From
+ * a cache, a round is short: a writer that finds the log full waits for the rest of it. One that
+ * wrote little took little time, and does not tell how long the next one takes.
+ */
+static void pace_round(struct kvp_pool *pool, const struct round *r, unsigned long start)
+{
+	struct kvp_destage *dg = pool->destage;
+	bool cache = kvp_log_spills(pool->log);
+	u32 n;
+
+	if (r->nr * 2 <= dg->round)
+		return;
+	n = kvp_pace(dg->round, start, cache ? ELEVATOR_JIFFIES : ROUND_JIFFIES,
+		     cache ? MIN_RUNS : MIN_ROUND, MAX_ROUND);
+	if (n < dg->round || r->live > r->nr / 2)
+		dg->round = n;
+}
+
+/* Count the versions of a round that are written home. From a log on legs, that is not needed. */
+static void count_live(struct kvp_pool *pool, struct round *r)
+{
+	bool cache = kvp_log_spills(pool->log);
+	struct kvp_version *d;
+
+	r->live = cache ? 0 : r->nr;
+	list_for_each_entry(d, &r->data, list)
+		r->live += cache && !kvp_wbuf_outlived(pool->wbuf, d);
+}
+
+/*
  * Keep back the versions below pages of the table that are silent (table/patience.c). They stay in
  * the buffer and in the log, and hold the tail. Returns true if there are any.
  */
@@ -889,16 +920,17 @@ static int destage_round(struct kvp_pool *pool, kvp_lsn_t limit, u32 *taken)
 	keep_silent(pool, &r.data, &kept);
 	if (!ret)
 		ret = reload(pool, &r);
-	if (!ret)
+	if (!ret) {
+		count_live(pool, &r);
 		ret = write_home(pool, &r, &kept);
+	}
 	list_splice_init(&r.data, &r.rest);
 	list_splice_init(&kept, &r.rest);
 	note_vain(dg, &r);
 	put_back(pool, &r);
 	if (ret > 0)
 		ret = 0;
-	if (r.nr * 2 > dg->round)
-		dg->round = kvp_pace(dg->round, start, ROUND_JIFFIES, MIN_ROUND, MAX_ROUND);
+	pace_round(pool, &r, start);
 	if (r.by_address)
 		pace_elevator(pool, start);
 	return ret;

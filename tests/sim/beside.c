@@ -209,6 +209,8 @@ static void a_small_log_goes_home_early(struct script *b)
 /* --- with the log on a cache, beside readers of home ---------------------------------------- */
 
 #define DIRTY	480u	/* blocks: several rounds, and less than the mark of renewal */
+#define OLD	120u	/* blocks that are written twice: several short rounds */
+#define APART	34u	/* blocks: too many to be written home together */
 #define HELD	100u	/* ms that a burst takes: a rest of three seconds follows it */
 
 static u64 blocks_home(const struct script *b)
@@ -368,6 +370,31 @@ static void a_full_cache_goes_before_readers(struct script *b)
 	host_flush(&b->host);
 }
 
+/*
+ * Rounds of versions that newer ones have outlived take no time. They do not tell how long a round
+ * takes that has to be written.
+ */
+static void outlived_versions_tell_nothing(struct script *b)
+{
+	struct kvp_destage *dg = b->host.pool->destage;
+	u32 i, round = OLD / 4;
+
+	WRITE_ONCE(dg->next, jiffies + 60 * HZ);
+	for (i = 0; i < 2 * OLD; i++)
+		host_write(&b->host, i % OLD * APART, 1, i % 30 == 29);
+	WRITE_ONCE(dg->round, round);
+	disks_hold_homes(2, LARGE_BLOCKS);
+	WRITE_ONCE(dg->next, jiffies);
+	kvp_destage_kick(b->host.pool, false);
+	wait_for_burst(b);
+	if (kvp_wbuf_nr_logged(b->host.pool->wbuf) > OLD * 3 / 2)
+		sim_fail("no round has dropped old versions: the case was not set up");
+	if (dg->round > round)
+		sim_fail("after rounds that wrote nothing, one takes %u versions", dg->round);
+	disks_release_all();
+	wait_for_home(b, 60000);
+}
+
 static void set_up(struct script *b)
 {
 	own.rng.s = b->seed;
@@ -409,7 +436,6 @@ void run_beside(void)
 {
 	u32 parity;
 
-
 	for (parity = 0; parity < 2; parity++) {
 		beside("newer-ones", newer_ones_beside_a_rest, parity, false, POSITIONS);
 		beside("order", an_order_ends_the_rest, parity, false, POSITIONS);
@@ -424,5 +450,6 @@ void run_beside(void)
 	beside_cache("order", an_order_goes_before_readers, 0);
 	beside_cache("drain-after-readers", a_drain_begins_after_readers, 0);
 	beside_cache("drain-ends", a_drain_ends_for_readers, FEW_POSITIONS);
+	beside_cache("outlived", outlived_versions_tell_nothing, 0);
 	beside_cache("full", a_full_cache_goes_before_readers, 0);
 }
