@@ -119,49 +119,73 @@ static u32 go_on(struct kvp_runs *s, u32 nr, const struct asked *q)
 }
 
 /*
- * The age of the last run of the set. The clock is read after it, so the clock is not behind.
- * Pairs with note_oldest().
+ * The age of the last run of the set, and in *@oldest when it grew last. The clock is read after
+ * that, so the clock is not behind. Pairs with note_oldest().
  */
-static u32 age_of(struct kvp_runs *s, const struct kvp_run_set *set)
+static u32 age_of(struct kvp_runs *s, const struct kvp_run_set *set, u32 *oldest)
 {
-	u32 oldest = smp_load_acquire(&set->oldest);
-
-	return (u32)atomic_read(&s->clock) - oldest;
+	*oldest = smp_load_acquire(&set->oldest);
+	return (u32)atomic_read(&s->clock) - *oldest;
 }
 
-/* The set with the run that has not grown for the longest time. NULL: all runs are moving. */
-static struct kvp_run_set *oldest_set(struct kvp_runs *s)
+/*
+ * The set with the run that has not grown for the longest time; *@used: when it grew last. NULL:
+ * all runs are moving.
+ */
+static struct kvp_run_set *oldest_set(struct kvp_runs *s, u32 *used)
 {
 	struct kvp_run_set *set, *old = NULL;
 	u32 age, most = 0;
 
 	for (set = s->set; set < s->set + SETS; set++) {
+		u32 oldest;
+
 		if (!READ_ONCE(set->nr))
 			continue;
-		age = age_of(s, set);
+		age = age_of(s, set, &oldest);
 		if (!old || age > most) {
 			most = age;
 			old = set;
+			*used = oldest;
 		}
 	}
 	return old;
 }
 
-/* Take the run that has not grown for the longest time. NULL: other requests took it first. */
-static struct kvp_run *take_oldest(struct kvp_runs *s)
+/*
+ * Take the run of the set that grew last when the clock was @used. NULL: another request took it
+ * first. The last run of the set may be that of a stream that goes on by now.
+ */
+static struct kvp_run *take_last(struct kvp_run_set *set, u32 used)
 {
-	struct kvp_run_set *set = oldest_set(s);
 	struct kvp_run *run = NULL;
 	unsigned long flags;
 
-	if (!set)
-		return NULL;
 	spin_lock_irqsave(&set->lock, flags);
-	if (set->nr) {
+	if (set->nr && set->oldest == used) {
 		run = list_last_entry(&set->runs, struct kvp_run, list);
 		take(set, run);
 	}
 	spin_unlock_irqrestore(&set->lock, flags);
+	return run;
+}
+
+/*
+ * Take the run that has not grown for the longest time. NULL: there is none, or other requests were
+ * faster each time.
+ */
+static struct kvp_run *take_oldest(struct kvp_runs *s)
+{
+	struct kvp_run *run = NULL;
+	struct kvp_run_set *set;
+	u32 tries, used = 0;
+
+	for (tries = 0; !run && tries < SETS; tries++) {
+		set = oldest_set(s, &used);
+		if (!set)
+			return NULL;
+		run = take_last(set, used);
+	}
 	return run;
 }
 

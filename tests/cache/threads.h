@@ -33,20 +33,29 @@
 #define atomic_read(a)			READ_ONCE((a)->counter)
 #define atomic_inc_return(a)		__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_SEQ_CST)
 
+/*
+ * Lets other threads run often, so that they meet accesses without the lock, and what has changed
+ * between two takings of it.
+ */
+static void give_way(void)
+{
+	static __thread unsigned int calls;
+
+	if (++calls % 5 == 0)
+		sched_yield();
+}
+
 static void real_lock(spinlock_t *lock)
 {
+	give_way();
 	while (__atomic_exchange_n(&lock->usage, 1, __ATOMIC_ACQUIRE))
 		sched_yield();
 }
 
-/* Lets other threads run often, so that they meet accesses without the lock. */
 static void real_unlock(spinlock_t *lock)
 {
-	static __thread unsigned int unlocks;
-
 	__atomic_store_n(&lock->usage, 0, __ATOMIC_RELEASE);
-	if (++unlocks % 4 == 0)
-		sched_yield();
+	give_way();
 }
 
 #endif /* CACHE_THREADS_H */
